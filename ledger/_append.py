@@ -1,0 +1,90 @@
+"""The one function that appends. Everything that writes to a ledger goes through `append_all`."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from ledger._drafts import Prepared, seal
+from ledger._errors import LedgerError, Refused
+from ledger._event import GENESIS_PREV, Event, causes_text, now_text
+
+__all__ = ["append_all"]
+
+_INSERT_EVENT = (
+    "INSERT INTO main.events (seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_INSERT_BLOB = "INSERT INTO main.blobs (hash, seq, salt, encoding, data) VALUES (?, ?, ?, '', ?)"
+_HEAD = "SELECT seq, hash FROM main.events ORDER BY seq DESC LIMIT 1"
+_HAS_PLAN = "SELECT 1 FROM main.events WHERE run = ? AND kind = 'plan'"
+_CLAIMED = (
+    "SELECT seq FROM main.events WHERE run = ? AND kind = 'request' AND cell = ?"
+    " AND json_extract(body, '$.turn') = ? AND json_extract(body, '$.attempt') = ?"
+)
+
+
+def _refuse_if_taken(connection: sqlite3.Connection, item: Prepared) -> None:
+    if item.kind == "plan" and connection.execute(_HAS_PLAN, (item.run,)).fetchone():
+        raise Refused(f"run {item.run} has its plan already; a new plan is a new run")
+    if item.claim is not None:
+        turn, attempt = item.claim
+        row = connection.execute(_CLAIMED, (item.run, item.cell, turn, attempt)).fetchone()
+        if row:
+            raise Refused(
+                f"run {item.run} cell {item.cell} turn {turn} attempt {attempt} was claimed by event {row[0]} already"
+            )
+
+
+def append_all(
+    connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]]
+) -> list[list[Event] | LedgerError]:
+    """Append groups of events in one transaction; each group is taken whole or refused whole.
+
+    Returns, group by group, its events or the reason why it was refused; refused groups leave no trace and don't
+    stop the others. On return everything accepted is durable. Raises sqlite3.Error when SQLite could not do it; then
+    nothing of it was written, except perhaps when COMMIT itself failed; settling that is the caller's part.
+    """
+    assert not connection.in_transaction, "an append starts outside any transaction"
+    results: list[list[Event] | LedgerError] = []
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        head = connection.execute(_HEAD).fetchone()
+        seq, prev = head if head else (0, GENESIS_PREV)
+        for group in groups:
+            connection.execute("SAVEPOINT one")
+            events: list[Event] = []
+            tip = (seq, prev)
+            try:
+                for item in group:
+                    _refuse_if_taken(connection, item)
+                    event = seal(item, seq=seq + 1, prev=prev, at=now_text(), first=tip[0] + 1)
+                    _insert(connection, event, item)
+                    events.append(event)
+                    seq, prev = event.seq, event.hash
+            except LedgerError as refused:
+                connection.execute("ROLLBACK TO one")
+                seq, prev = tip
+                results.append(refused)
+            else:
+                results.append(events)
+            connection.execute("RELEASE one")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    assert not connection.in_transaction, "an append ends outside any transaction"
+    return results
+
+
+def _insert(connection: sqlite3.Connection, event: Event, item: Prepared) -> None:
+    connection.execute(
+        _INSERT_EVENT,
+        (
+            event.seq, event.v, event.hash, event.prev, event.at, event.kind, event.run, event.cell,
+            causes_text(event.causes), event.body_hash, event.salt, event.body,
+        ),
+    )  # fmt: skip
+    for blob in item.blobs:
+        connection.execute(_INSERT_BLOB, (blob.hash, event.seq, blob.salt, blob.data))

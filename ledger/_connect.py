@@ -1,0 +1,85 @@
+"""Connections to a ledger file: the modes that durability rests on are set, read back and asserted."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+from ledger._errors import AppendFailed, NotALedger
+
+__all__ = ["APPLICATION_ID", "connect_reader", "connect_writer", "uri"]
+
+APPLICATION_ID = 0x45564C31  # "EVL1"
+BUSY_SECONDS = 60.0
+
+
+def uri(path: Path, mode: str) -> str:
+    """The SQLite URI of a path, with everything that a URI could misread quoted."""
+    return f"file:{quote(str(path.absolute()))}?{mode}"
+
+
+def connect_writer(path: Path) -> sqlite3.Connection:
+    """A connection that may append: WAL, synchronous=FULL, secure_delete=ON. Raises NotALedger or AppendFailed."""
+    try:
+        connection = sqlite3.connect(
+            uri(path, "mode=rw"), uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+    except sqlite3.Error as problem:
+        raise NotALedger(f"{path} can't be opened for writing: {problem}") from None
+    try:
+        asserted = {
+            "journal_mode": ("WAL", "wal"),
+            "synchronous": ("FULL", 2),
+            "secure_delete": ("ON", 1),
+            "trusted_schema": ("OFF", 0),
+            "encoding": (None, "UTF-8"),
+            "application_id": (None, APPLICATION_ID),
+        }
+        for name, (wanted, expected) in asserted.items():
+            if wanted is not None:
+                connection.execute(f"PRAGMA {name}={wanted}").fetchall()
+            (got,) = connection.execute(f"PRAGMA {name}").fetchone()
+            if got != expected:
+                if name == "application_id":
+                    raise NotALedger(f"{path} is an SQLite file, but not a ledger (application_id {got:#x})")
+                raise AppendFailed(f"{path}: expected {name} {expected}, got {got}; refusing to append")
+    except sqlite3.Error as problem:
+        connection.close()
+        raise NotALedger(f"{path} can't be read as a ledger: {problem}") from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_reader(path: Path) -> sqlite3.Connection:
+    """A connection that can't write: mode=ro, query_only, trusted_schema off.
+
+    Where the folder can't be written either (no -shm can be made), the file is opened as immutable, but only if no
+    write-ahead log is pending beside it. Raises NotALedger.
+    """
+    if not path.is_file():
+        raise NotALedger(f"there is no ledger at {path}; `ledger init` makes one, --db or LEDGER_DB names another")
+    modes = ["mode=ro"]
+    wal = path.with_name(path.name + "-wal")
+    if not wal.exists() or wal.stat().st_size == 0:
+        modes.append("mode=ro&immutable=1")
+    problem: sqlite3.Error | None = None
+    for mode in modes:
+        try:
+            connection = sqlite3.connect(
+                uri(path, mode), uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.Error as found:
+            problem = found
+            continue
+        try:
+            connection.execute("PRAGMA query_only=ON")
+            connection.execute("PRAGMA trusted_schema=OFF")
+            connection.execute("SELECT count(*) FROM main.sqlite_schema").fetchone()
+            return connection
+        except sqlite3.Error as found:
+            problem = found
+            connection.close()
+    raise NotALedger(f"{path} can't be read as a ledger: {problem}")

@@ -1,0 +1,129 @@
+"""Drafts: events that have not been appended yet, and the rows they become."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ledger._canonical import MAX_BODY, MAX_INT, canonical
+from ledger._errors import BadBody, BadLine
+from ledger._event import (
+    FORMAT_VERSION,
+    MAX_LINE,
+    Event,
+    causes_text,
+    commitment,
+    hash_of,
+    make_line,
+    matches_line,
+    why_not_causes,
+)
+from ledger._kinds import KINDS, Body
+
+__all__ = ["BlobRow", "Draft", "Earlier", "Prepared", "prepare", "seal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A cause inside the same append: the draft at this position, whose seq isn't known yet."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event to append: its body, its place (run, cell), what it was derived from, and its blobs by name."""
+
+    body: Body
+    run: str = ""
+    cell: int = 0
+    causes: Sequence[int | Earlier] = ()
+    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+@dataclass(frozen=True, slots=True)
+class BlobRow:
+    """A blob's row, but for its id and seq."""
+
+    hash: str
+    salt: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All of an event that doesn't depend on its place in the chain; computed outside the transaction."""
+
+    kind: str
+    run: str
+    cell: int
+    causes: tuple[int | Earlier, ...]
+    body: str
+    body_hash: str
+    salt: str
+    blobs: tuple[BlobRow, ...]
+    claim: tuple[int, int] | None
+
+
+def _check_scope(draft: Draft, kind: str) -> None:
+    scope = draft.body.scope
+    if scope == "ledger" and (draft.run or draft.cell):
+        raise BadBody(f"{kind}: expected no run and no cell, got run {draft.run!r} cell {draft.cell}")
+    if scope == "run" and (not draft.run or draft.cell):
+        raise BadBody(f"{kind}: expected a run and cell 0, got run {draft.run!r} cell {draft.cell}")
+    if scope == "cell" and not (draft.run and 1 <= draft.cell <= MAX_INT):
+        raise BadBody(f"{kind}: expected a run and a cell from 1, got run {draft.run!r} cell {draft.cell}")
+
+
+def prepare(draft: Draft) -> Prepared:
+    """Salt, hash and canonicalise a draft. Raises BadBody, naming the place; nothing has been written then."""
+    kind = draft.body.kind
+    if KINDS.get(kind) is not type(draft.body):
+        raise BadBody(f"expected the body of a registered kind, got {type(draft.body).__name__}")
+    _check_scope(draft, kind)
+    if draft.body.blobs:
+        raise BadBody(f"{kind}: give blobs as bytes with the draft; their hashes are made by the append")
+    # Sorted as RFC 8785 sorts keys, so that the rows stand in the order in which the body names them.
+    names = sorted(draft.blobs, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+    salts = os.urandom(16 * (len(names) + 1))
+    rows: list[BlobRow] = []
+    named: dict[str, dict[str, object]] = {}
+    for position, name in enumerate(names):
+        salt, data = salts[16 * position : 16 * position + 16], draft.blobs[name]
+        rows.append(BlobRow(commitment(salt, data), salt.hex(), data))
+        named[name] = {"hash": rows[-1].hash, "size": len(data)}
+    value = draft.body.model_dump(by_alias=True, exclude={"blobs"})
+    if named:
+        value["blobs"] = named
+    body = canonical(value)
+    if len(body) > MAX_BODY:
+        raise BadBody(f"{kind}: expected a body of at most {MAX_BODY} bytes, got {len(body)}; put long text in a blob")
+    salt = salts[-16:]
+    claim = (value["turn"], value["attempt"]) if kind == "request" else None
+    return Prepared(
+        kind, draft.run, draft.cell, tuple(draft.causes), body.decode(), commitment(salt, body), salt.hex(),
+        tuple(rows), claim,
+    )  # fmt: skip
+
+
+def seal(prepared: Prepared, *, seq: int, prev: str, at: str, first: int) -> Event:
+    """Give a prepared event its place. `first` is the seq of position 0 of the same append. Raises BadLine."""
+    causes = tuple(
+        sorted(first + cause.position if isinstance(cause, Earlier) else cause for cause in prepared.causes)
+    )
+    reason = why_not_causes(causes, seq)
+    if reason:
+        raise BadLine(f"{prepared.kind}: {reason}")
+    line = make_line(
+        v=FORMAT_VERSION, seq=seq, prev=prev, at=at, kind=prepared.kind, run=prepared.run, cell=prepared.cell,
+        causes=causes_text(causes), body=prepared.body_hash,
+    )  # fmt: skip
+    if not matches_line(line):
+        if len(line) > MAX_LINE:
+            raise BadLine(f"{prepared.kind}: expected a line of at most {MAX_LINE} bytes, got {len(line)}")
+        raise BadLine(f"{prepared.kind}: expected a line of the grammar, got {line[:200]!r}")
+    return Event(
+        seq, FORMAT_VERSION, hash_of(line), prev, at, prepared.kind, prepared.run, prepared.cell, causes,
+        prepared.body_hash, prepared.salt, prepared.body,
+    )  # fmt: skip

@@ -1,0 +1,68 @@
+"""Everything `ledger` raises on purpose.
+
+    LedgerError                 the root; `exit_status` is what the command line ends with
+    ├── BadBody          (2)    a body the door refuses, or a stored one that isn't its own RFC 8785 form
+    ├── BadLine          (2)    bytes that aren't an event line of this format
+    ├── NotALedger       (2)    the file is missing, unreadable, or no ledger of this format
+    ├── LedgerExists     (2)    `init` would write over something
+    ├── NotFound         (2)    no such event, blob or run
+    ├── Refused          (4)    the ledger's own rules forbid this append; nothing was written
+    │   └── RunHeld      (4)    another process is asking for this run
+    └── AppendFailed     (3)    SQLite could not make the append durable; nothing of it is in the file
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AppendFailed",
+    "BadBody",
+    "BadLine",
+    "LedgerError",
+    "LedgerExists",
+    "NotALedger",
+    "NotFound",
+    "Refused",
+    "RunHeld",
+]
+
+
+class LedgerError(Exception):
+    """The root of the tree. `exit_status` is the documented exit status of a command that ends with it."""
+
+    exit_status: int = 2
+
+
+class BadBody(LedgerError):
+    """A body (or a value in it) lies outside the JSON that an event may hold."""
+
+
+class BadLine(LedgerError):
+    """Bytes that don't match the grammar of an event line."""
+
+
+class NotALedger(LedgerError):
+    """The path holds no ledger that this release can read."""
+
+
+class LedgerExists(LedgerError):
+    """A ledger (or another file) already stands where a new one was asked for."""
+
+
+class NotFound(LedgerError):
+    """The event, blob or run that was named isn't in this ledger."""
+
+
+class Refused(LedgerError):
+    """The append would break a rule of the ledger; nothing was written."""
+
+    exit_status = 4
+
+
+class RunHeld(Refused):
+    """Another process holds the lock on (ledger, run)."""
+
+
+class AppendFailed(LedgerError):
+    """SQLite failed, and the events were looked up afterwards and are not there."""
+
+    exit_status = 3

@@ -1,0 +1,318 @@
+"""`Ledger`: one ledger file, to append to and to read from. Safe to share between threads and asyncio tasks.
+
+Waiting appends share one commit: whoever gets hold of the connection commits for everybody who waits (group commit).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sqlite3
+import tempfile
+import threading
+import zlib
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from ledger._append import append_all
+from ledger._connect import APPLICATION_ID, connect_reader, connect_writer, uri
+from ledger._drafts import Draft, Prepared, prepare
+from ledger._errors import AppendFailed, BadBody, LedgerError, LedgerExists, NotALedger, NotFound
+from ledger._event import Event
+from ledger._kinds import Body, Genesis, Schema, parse_body
+from ledger._schema import RELEASE, format_objects, install, release_objects
+
+__all__ = ["DEFAULT_ORIGIN", "Ledger"]
+
+DEFAULT_ORIGIN = "eval-ledger/local"
+
+_COLUMNS = "seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body"
+
+
+class _Ticket:
+    """One append that waits for its commit. A cancelled one is skipped whole."""
+
+    def __init__(self, items: Sequence[Prepared]) -> None:
+        self.items = items
+        self.outcome: Future[list[Event]] = Future()
+
+
+class Ledger:
+    """An open ledger. Make one with `Ledger.create` or `Ledger.open`; close it, or use it as a context manager."""
+
+    def __init__(self, path: Path, *, read_only: bool) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._reader = connect_reader(path)
+        self._reader_lock = threading.Lock()
+        self._writer: sqlite3.Connection | None = None
+        self._writer_lock = threading.Lock()
+        self._waiting: deque[_Ticket] = deque()
+        self._thread: ThreadPoolExecutor | None = None
+        try:
+            row = self.sql("SELECT kind, body FROM main.events WHERE seq = 1").fetchone()
+            body = parse_body("genesis", str(row[1])) if row and row[0] == "genesis" else None
+        except (sqlite3.Error, LedgerError) as problem:
+            self._reader.close()
+            raise NotALedger(f"{path} can't be read as a ledger: {problem}") from None
+        if not isinstance(body, Genesis):
+            self._reader.close()
+            raise NotALedger(f"{path} is no ledger: its first event is not a genesis")
+        self.genesis = body
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:
+        """Open an existing ledger. Raises NotALedger, saying what stands there instead."""
+        return cls(Path(path), read_only=read_only)
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], *, origin: str = DEFAULT_ORIGIN) -> Self:
+        """Make a new ledger: event 1 is genesis, event 2 the schema of this release. Raises LedgerExists, BadBody.
+
+        The file appears under its name whole or not at all.
+        """
+        target = Path(path)
+        if target.exists():
+            raise LedgerExists(f"{target} exists already; name another file, or use this one as it is")
+        if not target.parent.is_dir():
+            raise NotALedger(f"there is no folder {target.parent}; make it first")
+        release = release_objects(RELEASE)
+        assert release is not None
+        from pydantic import ValidationError
+
+        try:
+            genesis = Genesis(
+                origin=origin, id=secrets.token_hex(16), identity_key=secrets.token_hex(32),
+                tables=format_objects().digest,
+            )  # fmt: skip
+        except ValidationError:
+            raise BadBody(
+                f"expected an origin of lower-case letters, digits, '.', '/' and '-', at most 100, got {origin!r}"
+            ) from None
+        drafts = [Draft(genesis), Draft(Schema(release=RELEASE, digest=release.digest))]
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".ledger-") as folder:
+            made = Path(folder) / "new.db"
+            _make_file(made, [prepare(draft) for draft in drafts])
+            try:
+                os.link(made, target)
+            except FileExistsError:
+                raise LedgerExists(f"{target} exists already; name another file, or use this one as it is") from None
+            except OSError:
+                os.rename(made, target)
+        return cls.open(target)
+
+    @classmethod
+    def open_or_create(cls, path: str | os.PathLike[str], *, origin: str = DEFAULT_ORIGIN) -> tuple[Self, bool]:
+        """Open the ledger, or create it; also says whether it was made just now."""
+        if not Path(path).exists():
+            try:
+                return cls.create(path, origin=origin), True
+            except LedgerExists:
+                pass
+        return cls.open(path), False
+
+    def close(self) -> None:
+        """Close every connection. What was appended is durable already."""
+        if self._thread is not None:
+            self._thread.shutdown(wait=True)
+            self._thread = None
+        with self._writer_lock:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+        with self._reader_lock:
+            self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Appending
+
+    def append(self, *drafts: Draft) -> list[Event]:
+        """Append drafts as one unit and return their events once they are durable.
+
+        Raises BadBody or BadLine (refused at the door), Refused (a plan or claim is taken), AppendFailed (SQLite
+        could not). In each case nothing was written.
+        """
+        ticket = self._queue(drafts)
+        if not ticket.outcome.done():
+            with self._writer_lock:
+                self._drain()
+        return ticket.outcome.result()
+
+    async def append_async(self, *drafts: Draft) -> list[Event]:
+        """`append` for asyncio: never blocks the loop, and appends that wait together share one commit.
+
+        A task that is cancelled while it waits leaves all of its append or nothing.
+        """
+        ticket = self._queue(drafts)
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
+        self._thread.submit(self._drain_waiting)
+        return await asyncio.wrap_future(ticket.outcome)
+
+    def _queue(self, drafts: Sequence[Draft]) -> _Ticket:
+        if self.read_only:
+            raise AppendFailed(f"{self.path} was opened read-only")
+        ticket = _Ticket([prepare(draft) for draft in drafts])
+        self._waiting.append(ticket)
+        return ticket
+
+    def _drain_waiting(self) -> None:
+        if self._waiting:
+            with self._writer_lock:
+                self._drain()
+
+    def _drain(self) -> None:
+        """Commit everything that waits. The caller holds the writer lock."""
+        tickets: list[_Ticket] = []
+        while self._waiting:
+            ticket = self._waiting.popleft()
+            if ticket.outcome.set_running_or_notify_cancel():
+                tickets.append(ticket)
+        if not tickets:
+            return
+        try:
+            results = self._commit([ticket.items for ticket in tickets])
+        except BaseException as problem:
+            for ticket in tickets:
+                ticket.outcome.set_exception(problem)
+            if not isinstance(problem, Exception):
+                raise
+            return
+        for ticket, result in zip(tickets, results, strict=True):
+            if isinstance(result, LedgerError):
+                ticket.outcome.set_exception(result)
+            else:
+                ticket.outcome.set_result(result)
+
+    def _commit(self, groups: Sequence[Sequence[Prepared]]) -> list[list[Event] | LedgerError]:
+        if self._writer is None:
+            self._writer = connect_writer(self.path)
+        try:
+            return append_all(self._writer, groups)
+        except sqlite3.Error as problem:
+            return self._settle(groups, problem)
+
+    def _settle(
+        self, groups: Sequence[Sequence[Prepared]], problem: sqlite3.Error
+    ) -> list[list[Event] | LedgerError]:
+        """After a failure that may have come out of COMMIT: reopen and look; never append blindly again.
+
+        A body's commitment is salted, so it names this very append and no other.
+        """
+        assert self._writer is not None
+        self._writer.close()
+        self._writer = None
+        results: list[list[Event] | LedgerError] = []
+        reader = connect_reader(self.path)
+        try:
+            for group in groups:
+                found = [_event_by_body(reader, item.body_hash) for item in group]
+                events = [event for event in found if event is not None]
+                if len(events) == len(group):
+                    results.append(events)
+                else:
+                    results.append(AppendFailed(f"{self.path}: {problem}; nothing of this append was written"))
+        finally:
+            reader.close()
+        return results
+
+    # Reading
+
+    def sql(self, statement: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run a query on the read-only connection. Rows are plain tuples. Write `main.` before table names."""
+        with self._reader_lock:
+            return self._reader.execute(statement, parameters)
+
+    def rows(self, statement: str, parameters: Mapping[str, Any] | Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """The rows of a query, each as a dict by column name."""
+        with self._reader_lock:
+            cursor = self._reader.execute(statement, parameters)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def head(self) -> tuple[int, str]:
+        """(seq, hash) of the newest event."""
+        row = self.sql("SELECT seq, hash FROM main.events ORDER BY seq DESC LIMIT 1").fetchone()
+        return int(row[0]), str(row[1])
+
+    def event(self, seq: int) -> Event:
+        """The event at `seq`. Raises NotFound."""
+        row = self.sql(f"SELECT {_COLUMNS} FROM main.events WHERE seq = ?", (seq,)).fetchone()
+        if row is None:
+            raise NotFound(f"there is no event {seq}; the head is {self.head()[0]}")
+        return _event(row)
+
+    def events(
+        self, *, kind: str | None = None, run: str | None = None, cell: int | None = None, after: int = 0
+    ) -> Iterator[Event]:
+        """Events in order of seq, filtered by what is given."""
+        wanted = {"kind": kind, "run": run, "cell": cell}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        condition = "".join(f" AND {name} = :{name}" for name in given)
+        statement = f"SELECT {_COLUMNS} FROM main.events WHERE seq > :after{condition} ORDER BY seq"
+        with self._reader_lock:
+            rows = self._reader.execute(statement, {**given, "after": after}).fetchall()
+        return map(_event, rows)
+
+    def body(self, event: Event | int) -> Body:
+        """The typed body of an event. Raises NotFound when it was withheld by a redaction."""
+        found = self.event(event) if isinstance(event, int) else event
+        if found.body is None:
+            raise NotFound(f"the body of event {found.seq} was withheld by a redaction")
+        return parse_body(found.kind, found.body)
+
+    def blob(self, event: Event | int, name: str) -> bytes:
+        """The plain bytes of an event's blob. Raises NotFound when there is none, or it was withheld."""
+        found = self.event(event) if isinstance(event, int) else event
+        reference = self.body(found).blobs.get(name)
+        if reference is None:
+            raise NotFound(f"event {found.seq} ({found.kind}) has no blob {name!r}")
+        row = self.sql(
+            "SELECT encoding, data FROM main.blobs WHERE hash = ? AND seq = ?", (reference.hash, found.seq)
+        ).fetchone()
+        if row is None or row[1] is None:
+            raise NotFound(f"blob {name!r} of event {found.seq} is not in the file; `ledger verify` says why")
+        return zlib.decompress(row[1]) if row[0] == "zlib" else bytes(row[1])
+
+
+def _make_file(path: Path, drafts: Sequence[Prepared]) -> None:
+    connection = sqlite3.connect(uri(path, "mode=rwc"), uri=True, isolation_level=None)
+    try:
+        connection.execute("PRAGMA encoding='UTF-8'")
+        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+        connection.execute("PRAGMA journal_mode=WAL").fetchall()
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        install(connection)
+        connection.execute("COMMIT")
+        for result in append_all(connection, [drafts]):
+            if isinstance(result, LedgerError):
+                raise result
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        connection.close()
+
+
+def _event(row: Sequence[Any]) -> Event:
+    causes = row[8][1:-1]
+    numbers = tuple(int(cause) for cause in causes.split(",")) if causes else ()
+    return Event(*row[:8], numbers, *row[9:])
+
+
+def _event_by_body(reader: sqlite3.Connection, body_hash: str) -> Event | None:
+    row = reader.execute(
+        f"SELECT {_COLUMNS} FROM main.events WHERE body_hash = ? ORDER BY seq DESC LIMIT 1", (body_hash,)
+    ).fetchone()
+    return _event(row) if row else None
