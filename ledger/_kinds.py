@@ -315,6 +315,7 @@ class TallyMetric(Part):
     total: float | None
     n: Count
     planned: Count
+    primary: bool
 
 
 class Tally(Body):
