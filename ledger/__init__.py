@@ -20,7 +20,7 @@ from ledger._errors import (
     RunHeld,
 )
 from ledger._event import Event, new_run_id
-from ledger._kinds import KINDS, Body
+from ledger.kinds import KINDS, Body
 from ledger._lock import hold_run, run_is_held
 from ledger._store import Ledger
 

@@ -19,7 +19,7 @@ from ledger._event import (
     matches_line,
     why_not_causes,
 )
-from ledger._kinds import KINDS, Body
+from ledger.kinds import KINDS, Body
 
 __all__ = ["BlobRow", "Draft", "Earlier", "Prepared", "prepare", "seal"]
 

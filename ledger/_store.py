@@ -24,7 +24,7 @@ from ledger._connect import APPLICATION_ID, connect_reader, connect_writer, uri
 from ledger._drafts import Draft, Prepared, prepare
 from ledger._errors import AppendFailed, BadBody, LedgerError, LedgerExists, NotALedger, NotFound
 from ledger._event import Event
-from ledger._kinds import Body, Genesis, Schema, parse_body
+from ledger.kinds import Body, Genesis, Schema, parse_body
 from ledger._schema import RELEASE, format_objects, install, release_objects
 
 __all__ = ["DEFAULT_ORIGIN", "Ledger"]
