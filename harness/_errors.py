@@ -1,0 +1,64 @@
+"""Everything `harness` raises on purpose.
+
+    HarnessError                 the root; `exit_status` is what the command line ends with
+    ├── UsageError          (2)  a flag, a reference or a file that a person gave can't be used as it stands
+    │   ├── SuiteError      (2)  a suite, a fixture or a prompt under `fixtures/` is missing or malformed
+    │   ├── RulesError      (2)  a rule set is missing, malformed, or names what its suite doesn't have
+    │   ├── EngineError     (2)  an engine is unknown, or lacks what it needs before anything is sent
+    │   └── IdentityError   (2)  a value that has no digest: not JSON, duplicate keys, lone surrogates
+    ├── IncompleteError     (3)  a cell ended in status `error`, or was never asked
+    └── RefusedError        (4)  going on would be unsafe: identity moved, not comparable, not to be reused
+
+Exit status 1 (the thing asked about is false) is an answer, not an error, and is raised by nobody.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "EngineError",
+    "HarnessError",
+    "IdentityError",
+    "IncompleteError",
+    "RefusedError",
+    "RulesError",
+    "SuiteError",
+    "UsageError",
+]
+
+
+class HarnessError(Exception):
+    """The root of the tree. `exit_status` is the documented exit status of a command that ends with it."""
+
+    exit_status: int = 2
+
+
+class UsageError(HarnessError):
+    """What a person gave can't be used; the message says what, where, and how to mend it."""
+
+
+class SuiteError(UsageError):
+    """A suite, one of its fixtures, or its prompt can't be loaded."""
+
+
+class RulesError(UsageError):
+    """A rule set can't be loaded, or doesn't fit the stages of its suite."""
+
+
+class EngineError(UsageError):
+    """An engine is unknown, or can't be set up before the first byte is sent."""
+
+
+class IdentityError(UsageError):
+    """A value lies outside the JSON that has a digest."""
+
+
+class IncompleteError(HarnessError):
+    """A run ended with cells in status `error` or never asked."""
+
+    exit_status = 3
+
+
+class RefusedError(HarnessError):
+    """Nothing was done, because doing it would mix experiments or break a promise."""
+
+    exit_status = 4

@@ -1,0 +1,329 @@
+"""Suites as they lie on disk: a manifest, prompts, rule files, and fixtures of cases.
+
+    fixtures/SUITE/suite.toml              name, stages, ask, prompt, rules (optional), [parameters]
+    fixtures/SUITE/prompts/NAME.txt        the template that `prompt` names
+    fixtures/SUITE/rules/NAME.toml         rule sets (see harness._rules)
+    fixtures/SUITE/FIXTURE/cases.jsonl     one {"id", "input", "gold", "meta"} a line
+
+Everything is checked before the first request: a person learns of a bad line from its number, not from a run.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, cast, get_args
+
+from harness._errors import IdentityError, SuiteError
+from harness._identity import file_digest, tagged_form
+from harness._json import JSON, JSONError, loads, members
+from harness.suites._registry import Stages, stages
+
+__all__ = ["Ask", "Case", "Fixture", "Suite", "list_suites", "load_suite", "parse_cases"]
+
+Ask = Literal["object", "array", "jsonl", "python", "text"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_KEYS = frozenset({"name", "about", "stages", "ask", "prompt", "rules", "parameters"})
+_CASE_KEYS = ("id", "input", "gold", "meta")
+_NOT_FIXTURES = frozenset({"prompts", "rules"})
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case. The three texts are exact slices of the file; `line` is its line there, from 1."""
+
+    id: str
+    input_text: str
+    gold_text: str
+    meta_text: str
+    line: int
+
+    @cached_property
+    def input(self) -> JSON:
+        """What may reach the model."""
+        return loads(self.input_text)
+
+    @cached_property
+    def gold(self) -> JSON:
+        """What only scoring sees."""
+        return loads(self.gold_text)
+
+    @cached_property
+    def meta(self) -> JSON:
+        """What neither sees: labels for people."""
+        return loads(self.meta_text)
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """A file of cases, in file order, with the file's bytes as read."""
+
+    suite: str
+    name: str
+    file: bytes
+    cases: tuple[Case, ...]
+
+    @property
+    def digest(self) -> str:
+        """The plain BLAKE3 of the file (64 lower-case hex digits)."""
+        return file_digest(self.file)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite's manifest, as read, and what lies beside it. `fixtures` names every fixture in the folder, sorted;
+    `rule_names` the rule sets that a run uses unless told otherwise, in the manifest's order."""
+
+    name: str
+    folder: Path
+    manifest: bytes
+    stages: str
+    ask: Ask
+    prompt_name: str
+    prompt_file: bytes
+    parameters: Mapping[str, Any]
+    fixtures: tuple[str, ...]
+    rule_names: tuple[str, ...]
+
+    @property
+    def prompt(self) -> str:
+        """The prompt template."""
+        return self.prompt_file.decode("utf-8")
+
+    @property
+    def stage_functions(self) -> Stages:
+        """The registry's entry for `stages`."""
+        return stages(self.stages)
+
+
+def list_suites(root: Path = Path("fixtures")) -> tuple[str, ...]:
+    """The names of the folders under `root` that hold a suite.toml, sorted."""
+    return tuple(sorted(path.parent.name for path in root.glob("*/suite.toml")))
+
+
+def load_suite(reference: str, root: Path = Path("fixtures")) -> tuple[Suite, tuple[Fixture, ...]]:
+    """The suite that `reference` names, and the fixtures it asks for: all of them, or the one named.
+
+    `reference` is NAME or NAME/FIXTURE under `root`, or the path of a suite's folder, or that path/FIXTURE. A name
+    goes before a path. Raises `SuiteError`, naming file and line and how to mend it.
+    """
+    folder, wanted = _find(reference, root)
+    suite = _load_manifest(folder, named=folder.parent == root)
+    names = suite.fixtures if wanted is None else (wanted,)
+    return suite, tuple(_load_fixture(suite, name) for name in names)
+
+
+def _find(reference: str, root: Path) -> tuple[Path, str | None]:
+    trimmed = reference.rstrip("/")
+    bases = [Path(trimmed)] if trimmed.startswith((".", "/")) else [root / trimmed, Path(trimmed)]
+    for base in bases if trimmed else []:
+        if (base / "suite.toml").is_file():
+            return base, None
+        if (base.parent / "suite.toml").is_file() and base.name not in _NOT_FIXTURES:
+            if (base / "cases.jsonl").is_file():
+                return base.parent, base.name
+            raise SuiteError(
+                f"{_show(base.parent)} has no fixture {base.name!a}; it has {_listed(_fixture_names(base.parent))}"
+            )
+    raise SuiteError(
+        f"expected a suite, SUITE/FIXTURE, or the path of a suite's folder, got {reference!a}; "
+        f"{_show(root)} has {_listed(list_suites(root))}"
+    )
+
+
+def _fixture_names(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(p.parent.name for p in folder.glob("*/cases.jsonl") if p.parent.name not in _NOT_FIXTURES))
+
+
+def _load_manifest(folder: Path, *, named: bool) -> Suite:
+    path = folder / "suite.toml"
+    manifest = _read(path)
+    table = _toml(manifest, path)
+    unknown = set(table) - _KEYS
+    if unknown:
+        raise SuiteError(f"{_show(path)}: unknown key {min(unknown)!a}; expected {', '.join(sorted(_KEYS))}")
+    name = _text(table, "name", path)
+    if not _NAME.fullmatch(name):
+        raise SuiteError(f"{_show(path)}: name: expected lower-case letters, digits, _ . and -, got {name!a}")
+    if named and name != folder.name:
+        raise SuiteError(f"{_show(path)}: name is {name!a} and the folder is {folder.name!a}; give both the same name")
+    ask = _text(table, "ask", path)
+    if ask not in get_args(Ask):
+        raise SuiteError(f"{_show(path)}: ask: expected one of {', '.join(get_args(Ask))}, got {ask!a}")
+    stage_name = _text(table, "stages", path)
+    try:
+        entry = stages(stage_name)
+    except SuiteError as error:
+        raise SuiteError(f"{_show(path)}: {error}") from None
+    prompt_name = _text(table, "prompt", path)
+    prompt_file = _load_prompt(folder, prompt_name, entry, path)
+    fixtures = _fixture_names(folder)
+    if not fixtures:
+        raise SuiteError(f"{_show(folder)} has no fixture; put cases in {_show(folder / 'NAME' / 'cases.jsonl')}")
+    for fixture in fixtures:
+        if not _NAME.fullmatch(fixture):
+            raise SuiteError(
+                f"{_show(folder)}: expected a fixture's name in lower-case letters, digits, _ . and -, got {fixture!a}"
+            )
+    return Suite(
+        name=name,
+        folder=folder,
+        manifest=manifest,
+        stages=stage_name,
+        ask=cast("Ask", ask),
+        prompt_name=prompt_name,
+        prompt_file=prompt_file,
+        parameters=_parameters(table.get("parameters", {}), path),
+        fixtures=fixtures,
+        rule_names=_rule_names(table.get("rules"), folder, path),
+    )
+
+
+def _load_prompt(folder: Path, name: str, entry: Stages, manifest: Path) -> bytes:
+    if not _NAME.fullmatch(name):
+        raise SuiteError(
+            f"{_show(manifest)}: prompt: expected the name of a file in prompts/ without .txt, got {name!a}"
+        )
+    path = folder / "prompts" / f"{name}.txt"
+    data = _read(path)
+    fault = entry.check_prompt(_decode(data, path))
+    if fault is not None:
+        raise SuiteError(f"{_show(path)}: {fault}")
+    return data
+
+
+def _rule_names(listed: Any, folder: Path, path: Path) -> tuple[str, ...]:
+    there = tuple(sorted(found.stem for found in (folder / "rules").glob("*.toml")))
+    if listed is None:
+        return there or ("default",)
+    names = cast("list[str]", listed)
+    if not isinstance(listed, list) or not names or not all(isinstance(name, str) for name in cast("list[Any]", names)):
+        raise SuiteError(f"{_show(path)}: rules: expected a list of names of files in rules/, got {names!a}")
+    for name in names:
+        if name not in there and name != "default":
+            raise SuiteError(f"{_show(path)}: rules: {name!a} is not in rules/, which has {_listed(there)}")
+    if len(set(names)) != len(names):
+        raise SuiteError(f"{_show(path)}: rules: a name stands twice in {names!a}")
+    return tuple(names)
+
+
+def _parameters(table: Any, path: Path) -> Mapping[str, Any]:
+    if not isinstance(table, dict):
+        raise SuiteError(f"{_show(path)}: parameters: expected a table, got {table!a}")
+    parameters = cast("dict[str, Any]", table)
+    for name, value in parameters.items():
+        if not _plain(value):
+            raise SuiteError(f"{_show(path)}: parameters.{name}: expected what JSON can hold, got {value!a}")
+    return MappingProxyType(parameters)
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(_plain(item) for item in cast("list[Any]", value))
+    if isinstance(value, dict):
+        return all(_plain(item) for item in cast("dict[str, Any]", value).values())
+    if isinstance(value, float):
+        return value - value == 0  # neither NaN nor infinite
+    return isinstance(value, str | bool | int)
+
+
+def _load_fixture(suite: Suite, name: str) -> Fixture:
+    path = suite.folder / name / "cases.jsonl"
+    data = _read(path)
+    return Fixture(suite.name, name, data, parse_cases(data, path, suite.stage_functions))
+
+
+def parse_cases(data: bytes, path: Path, entry: Stages) -> tuple[Case, ...]:
+    """The cases of a cases.jsonl, checked by the suite's stages. `path` is for messages only.
+
+    Lines end with LF or CRLF; those of white space alone are skipped. Raises `SuiteError` for the first bad line, for
+    an id that stands twice (naming both lines), and when there is no case.
+    """
+    if data.startswith(b"\xef\xbb\xbf"):
+        raise SuiteError(f"{_show(path)}: starts with a byte order mark; save it as UTF-8 without one")
+    cases: list[Case] = []
+    lines: dict[str, int] = {}
+    for number, raw in enumerate(data.split(b"\n"), start=1):
+        if not raw.strip():
+            continue
+        where = f"{_show(path)}:{number}"
+        case = _parse_case(_decode(raw, where), number, where)
+        if case.id in lines:
+            raise SuiteError(
+                f"{where}: the id {case.id!a} stands on line {lines[case.id]} too; give each case its own id"
+            )
+        lines[case.id] = number
+        fault = entry.check_case(case.input, case.gold)
+        if fault is not None:
+            raise SuiteError(f"{where}: {fault}")
+        cases.append(case)
+    if not cases:
+        raise SuiteError(f"{_show(path)}: expected one case a line, got none")
+    return tuple(cases)
+
+
+def _parse_case(text: str, number: int, where: str) -> Case:
+    try:
+        found = members(text)
+    except JSONError as error:
+        raise SuiteError(f"{where}: expected one JSON object, got a line that isn't: {error}") from None
+    unknown = set(found) - set(_CASE_KEYS)
+    if unknown:
+        raise SuiteError(f"{where}: unknown key {min(unknown)!a}; expected {', '.join(_CASE_KEYS)}")
+    for key in _CASE_KEYS[:3]:
+        if key not in found:
+            raise SuiteError(f"{where}: missing key {key!r}; a case has {', '.join(_CASE_KEYS)}")
+    name = loads(found["id"])
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or _UNPRINTABLE.search(name):
+        raise SuiteError(f"{where}: id: expected 1 to 200 printable characters, got {ascii(name)[:220]}")
+    for key in ("input", "gold"):
+        try:
+            tagged_form(found[key])
+        except IdentityError as error:
+            raise SuiteError(f"{where}: {key}: {error}") from None
+    return Case(name, found["input"], found["gold"], found.get("meta", "{}"), number)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SuiteError(f"{_show(path)}: can't be read: {error.strerror}") from None
+
+
+def _decode(data: bytes, where: Path | str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        shown = _show(where) if isinstance(where, Path) else where
+        raise SuiteError(f"{shown}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
+def _toml(data: bytes, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(_decode(data, path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SuiteError(f"{_show(path)}: expected TOML, got text that isn't: {error}") from None
+
+
+def _text(table: Mapping[str, Any], key: str, path: Path) -> str:
+    value = table.get(key)
+    if not isinstance(value, str) or not value:
+        got = "nothing" if key not in table else ascii(value)
+        raise SuiteError(f"{_show(path)}: {key}: expected text, got {got}")
+    return value
+
+
+def _show(path: Path) -> str:
+    return ascii(str(path))[1:-1]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(ascii(name)[1:-1] for name in names) or "none"
