@@ -1,0 +1,1 @@
+"""Acts: asks models, captures what crosses the wire, reads, confirms and scores."""

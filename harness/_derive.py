@@ -1,0 +1,140 @@
+"""Deriving: from wire bytes, a case and a rule set to parse, confirm and score. A pure function.
+
+A run calls it after asking, a rescore calls it alone, and a replay check calls it and compares: the same bytes under
+the same rules give the same bodies, wherever and whenever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, overload
+
+from harness._json import JSON, loads
+from harness._outcomes import reason as known_reason
+from harness._rules import RuleSet
+from harness._suite import Ask, Case
+from harness.parse import Protocol, Reading, Wire, read_fault, read_reply
+from harness.suites import Confirmed, Stages
+from ledger.kinds import Confirm, Parse, Score
+
+__all__ = ["VALUE_IN_BODY", "Derived", "Reply", "derive", "unmeasured_score"]
+
+MAX_COUNT = 2**53 - 1
+VALUE_IN_BODY = 65_536
+"""A parsed value of more bytes of UTF-8 than this goes into the blob `value`: a body has an end, a reply may not."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came of asking: a response (`wire`), or none and the `fault` (stage, reason) that says why.
+
+    `protocol` and `stream` say how the bytes are to be read; `at` is when the response was recorded, for Retry-After.
+    """
+
+    wire: Wire | None
+    fault: tuple[str, str] | None
+    protocol: Protocol
+    stream: bool
+    at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The bodies that follow from a reply under one rule set. `parse` is None when no response came to be read."""
+
+    reading: Reading
+    parse: Parse | None
+    parse_blobs: Mapping[str, bytes]
+    confirm: Confirm | None
+    score: Score
+
+
+def _read(reply: Reply, ask: Ask, rules: RuleSet) -> Reading:
+    if reply.wire is None:
+        stage, reason = reply.fault or ("harness", "internal")
+        return read_fault(stage, reason)
+    return read_reply(
+        reply.wire, protocol=reply.protocol, stream=reply.stream, ask=ask, rules=rules.read, now=reply.at
+    )
+
+
+def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet) -> Derived:
+    """Read, confirm and score one reply. Never raises for what a reply holds."""
+    reading = _read(reply, ask, rules)
+    status, stage, reason, domain = reading.status, str(reading.stage), reading.reason, str(reading.domain)
+    value: JSON = None
+    if status == "parsed" and reading.value is not None:
+        misfit, value = stages.schema(loads(reading.value))
+        if misfit is not None:
+            found = known_reason("wrong_shape", misfit, own=stages.reasons)
+            status, stage, reason, domain = found.status, str(found.stage), found.name, str(found.domain)
+    parse, blobs = None, {}
+    if reply.wire is not None:
+        parse, blobs = _parse_body(reading, rules, status=status, stage=stage, reason=reason, domain=domain)
+    if status != "parsed":
+        score = unmeasured_score(
+            rules, stages, case, status=status, stage=stage, reason=reason, domain=domain
+        )
+        return Derived(reading, parse, blobs, None, score)
+    confirmed = stages.confirm(value, case.input, rules.confirm)
+    confirm = Confirm(rules=rules.label, findings=list(confirmed.findings), rejections=list(confirmed.rejections))
+    return Derived(reading, parse, blobs, confirm, _measured_score(rules, stages, case, value, confirmed))
+
+
+def _parse_body(
+    reading: Reading, rules: RuleSet, *, status: str, stage: str, reason: str, domain: str
+) -> tuple[Parse, dict[str, bytes]]:
+    value, blobs = reading.value, dict[str, bytes]()
+    if value is not None:
+        data = value.encode("utf-8", "surrogatepass")
+        if len(data) > VALUE_IN_BODY or _fit(value) != value:
+            value, blobs["value"] = None, data
+    body = Parse(
+        rules=rules.label, status=status, stage=stage, reason=reason, domain=domain, flags=list(reading.flags),
+        value=value, span=list(reading.span), usage=_usage(reading), stop=_fit(reading.stop), model=_fit(reading.model),
+    )  # fmt: skip
+    return body, blobs
+
+
+def _usage(reading: Reading) -> dict[str, int] | None:
+    if reading.usage is None:
+        return None
+    return {_fit(name): count for name, count in reading.usage.items() if 0 <= count <= MAX_COUNT}
+
+
+@overload
+def _fit(text: str) -> str: ...
+@overload
+def _fit(text: None) -> None: ...
+def _fit(text: str | None) -> str | None:
+    """Text of a server as a body may hold it: U+0000 and lone surrogates as visible escapes. The bytes are kept."""
+    if text is None:
+        return None
+    return text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _applies(rules: RuleSet, stages: Stages, case: Case) -> list[str]:
+    groups = stages.group(case.gold)
+    return [metric.name for metric in rules.metrics if metric.applies == "all" or metric.applies in groups]
+
+
+def _measured_score(rules: RuleSet, stages: Stages, case: Case, value: JSON, confirmed: Confirmed) -> Score:
+    applies = _applies(rules, stages, case)
+    scored = stages.score(value, confirmed, case.gold, rules.score)
+    metrics: dict[str, Any] = {name: float(figure) for name, figure in scored.metrics.items() if name in applies}
+    return Score(
+        rules=rules.label, outcome=scored.outcome, status="parsed", stage="", reason="", domain="", value=scored.value,
+        applies=applies, metrics=metrics,
+    )  # fmt: skip
+
+
+def unmeasured_score(
+    rules: RuleSet, stages: Stages, case: Case, *, status: str, stage: str, reason: str, domain: str
+) -> Score:
+    """The score of a cell that has no measurement: it names why, and no value stands in for what isn't known."""
+    return Score(
+        rules=rules.label, outcome="unmeasured", status=status, stage=stage, reason=reason, domain=domain, value=None,
+        applies=_applies(rules, stages, case), metrics={},
+    )  # fmt: skip

@@ -1,0 +1,113 @@
+"""The report of a run: what the views say, as plain data and as tables for a terminal. No number is made here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness._errors import UsageError
+from ledger import Ledger, printable
+
+__all__ = ["RunReport", "read_report", "render_report"]
+
+_BOARD = (
+    "SELECT candidate, rules, metric, kind, k, n, planned, rate, low, high, sd, worst, best FROM main.scoreboard"
+    " WHERE run = ?"
+)
+_FAILURES = "SELECT candidate, rules, stage, reason, domain, count FROM main.failures WHERE run = ?"
+_RUN = "SELECT run, suite, planned, status, candidates, name, via, superseded FROM main.runs WHERE run = ?"
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """One run's numbers as the views give them. `scoreboard` and `unmeasured` are rows of those views."""
+
+    run: str
+    suite: str
+    candidates: Sequence[str]
+    planned: int
+    scoreboard: Sequence[Mapping[str, Any]]
+    unmeasured: Sequence[Mapping[str, Any]]
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {
+            "run": self.run,
+            "suite": self.suite,
+            "candidates": list(self.candidates),
+            "planned": self.planned,
+            "scoreboard": [dict(row) for row in self.scoreboard],
+            "unmeasured": [dict(row) for row in self.unmeasured],
+        }
+
+
+def read_report(ledger: Ledger, run: str, rules: Sequence[str] = ()) -> RunReport:
+    """Read the views for one run; `rules` keeps only rule sets of these names or labels.
+
+    Raises UsageError when a rule set that was named has never been applied to the run.
+    """
+    import json
+
+    (row,) = ledger.rows(_RUN, (run,))
+    board = ledger.rows(_BOARD, (run,))
+    failures = ledger.rows(_FAILURES, (run,))
+    if rules:
+        labels = {each["rules"] for each in (*board, *failures)}
+        wanted = {label for label in labels if label in rules or label.partition("@")[0] in rules}
+        for name in rules:
+            if not any(label == name or label.partition("@")[0] == name for label in labels):
+                has = ", ".join(sorted(labels)) or "none"
+                raise UsageError(f"run {run} was not scored under {ascii(name)}; it has {has}")
+        board = [each for each in board if each["rules"] in wanted]
+        failures = [each for each in failures if each["rules"] in wanted]
+    return RunReport(run, row["suite"], json.loads(row["candidates"]), row["planned"], board, failures)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}%"
+
+
+def _rate(row: Mapping[str, Any]) -> str:
+    if row["n"] == 0:
+        return "no data"
+    if row["kind"] == "rate":
+        return f"{row['k']}/{row['n']}"
+    return f"{row['rate']:.3f}"
+
+
+def render_report(report: RunReport) -> Sequence[object]:
+    """Tables for rich: a scoreboard a rule set, and the unmeasured by reason. Every cell is plain text, escaped."""
+    from rich.table import Table
+    from rich.text import Text
+
+    def text(value: object) -> Text:
+        return Text(printable(str(value)))
+
+    shown: list[object] = []
+    for rules in dict.fromkeys(row["rules"] for row in report.scoreboard):
+        table = Table(title=Text(f"{report.suite} under {rules}"), title_justify="left")
+        for name, justify in (
+            ("candidate", "left"), ("metric", "left"), ("k/n", "right"), ("of planned", "right"), ("rate", "right"),
+            ("95% interval", "right"), ("worst – best", "right"),
+        ):  # fmt: skip
+            table.add_column(name, justify=justify)  # type: ignore[arg-type]
+        for row in report.scoreboard:
+            if row["rules"] == rules:
+                interval = "–" if row["low"] is None else f"{_percent(row['low'])} – {_percent(row['high'])}"
+                table.add_row(
+                    text(row["candidate"]), text(row["metric"]), _rate(row), str(row["planned"]), _percent(row["rate"]),
+                    interval, f"{_percent(row['worst'])} – {_percent(row['best'])}",
+                )  # fmt: skip
+        shown.append(table)
+    if report.unmeasured:
+        table = Table(title="Unmeasured, by reason", title_justify="left")
+        for name in ("candidate", "rules", "stage", "reason", "domain", "cells"):
+            table.add_column(name, justify="right" if name == "cells" else "left")
+        for row in report.unmeasured:
+            names = ("candidate", "rules", "stage", "reason", "domain", "count")
+            table.add_row(*(text(row[name]) for name in names))
+        shown.append(table)
+    else:
+        shown.append(Text("Every planned cell was measured."))
+    return shown
