@@ -1,28 +1,37 @@
 """The memory of an evaluation: an append-only, hash-chained record of events in one SQLite file.
 
-    from ledger import Draft, Ledger, Note
+    from ledger import Draft, Ledger
 
 `ledger` knows events, bytes, chains, lineage and views. It knows no model and no suite.
 """
 
 from __future__ import annotations
 
-from ledger._drafts import Draft, Earlier
-from ledger._errors import (
-    AppendFailed,
-    BadBody,
-    BadLine,
-    LedgerError,
-    LedgerExists,
-    NotALedger,
-    NotFound,
-    Refused,
-    RunHeld,
-)
-from ledger._event import Event, new_run_id
-from ledger.kinds import KINDS, Body
-from ledger._lock import hold_run, run_is_held
-from ledger._store import Ledger
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ledger._drafts import Draft, Earlier
+    from ledger._errors import (
+        AppendFailed,
+        BadBody,
+        BadLine,
+        LedgerError,
+        LedgerExists,
+        NotALedger,
+        NotFound,
+        Refused,
+        RunHeld,
+    )
+    from ledger._event import Event, new_run_id
+    from ledger._export import export_file, export_lines
+    from ledger._lock import hold_run, run_is_held
+    from ledger._runs import find_run
+    from ledger._screen import printable
+    from ledger._snapshot import snapshot
+    from ledger._store import Ledger
+    from ledger._upgrade import upgrade
+    from ledger.kinds import KINDS, Body
 
 __all__ = [
     "KINDS",
@@ -40,7 +49,45 @@ __all__ = [
     "NotFound",
     "Refused",
     "RunHeld",
+    "export_file",
+    "export_lines",
+    "find_run",
     "hold_run",
     "new_run_id",
+    "printable",
     "run_is_held",
+    "snapshot",
+    "upgrade",
 ]
+
+_HOMES = {
+    "_drafts": ("Draft", "Earlier"),
+    "_errors": (
+        "AppendFailed", "BadBody", "BadLine", "LedgerError", "LedgerExists", "NotALedger", "NotFound", "Refused",
+        "RunHeld",
+    ),
+    "_event": ("Event", "new_run_id"),
+    "_export": ("export_file", "export_lines"),
+    "_lock": ("hold_run", "run_is_held"),
+    "_runs": ("find_run",),
+    "_screen": ("printable",),
+    "_snapshot": ("snapshot",),
+    "_store": ("Ledger",),
+    "_upgrade": ("upgrade",),
+    "kinds": ("KINDS", "Body"),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy (PEP 562), because pydantic alone takes longer to import than `ledger --help` may take.
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module 'ledger' has no attribute {name!r}")
+    value = getattr(import_module(f"ledger.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

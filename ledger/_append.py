@@ -9,7 +9,7 @@ from ledger._drafts import Prepared, seal
 from ledger._errors import LedgerError, Refused
 from ledger._event import GENESIS_PREV, Event, causes_text, now_text
 
-__all__ = ["append_all"]
+__all__ = ["append_all", "append_within"]
 
 _INSERT_EVENT = (
     "INSERT INTO main.events (seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body)"
@@ -36,9 +36,7 @@ def _refuse_if_taken(connection: sqlite3.Connection, item: Prepared) -> None:
             )
 
 
-def append_all(
-    connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]]
-) -> list[list[Event] | LedgerError]:
+def append_all(connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]]) -> list[list[Event] | LedgerError]:
     """Append groups of events in one transaction; each group is taken whole or refused whole.
 
     Returns, group by group, its events or the reason why it was refused; refused groups leave no trace and don't
@@ -46,35 +44,44 @@ def append_all(
     nothing of it was written, except perhaps when COMMIT itself failed; settling that is the caller's part.
     """
     assert not connection.in_transaction, "an append starts outside any transaction"
-    results: list[list[Event] | LedgerError] = []
     connection.execute("BEGIN IMMEDIATE")
     try:
-        head = connection.execute(_HEAD).fetchone()
-        seq, prev = head if head else (0, GENESIS_PREV)
-        for group in groups:
-            connection.execute("SAVEPOINT one")
-            events: list[Event] = []
-            tip = (seq, prev)
-            try:
-                for item in group:
-                    _refuse_if_taken(connection, item)
-                    event = seal(item, seq=seq + 1, prev=prev, at=now_text(), first=tip[0] + 1)
-                    _insert(connection, event, item)
-                    events.append(event)
-                    seq, prev = event.seq, event.hash
-            except LedgerError as refused:
-                connection.execute("ROLLBACK TO one")
-                seq, prev = tip
-                results.append(refused)
-            else:
-                results.append(events)
-            connection.execute("RELEASE one")
+        results = append_within(connection, groups)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
     assert not connection.in_transaction, "an append ends outside any transaction"
+    return results
+
+
+def append_within(
+    connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]]
+) -> list[list[Event] | LedgerError]:
+    """`append_all` inside the caller's transaction, which must have begun as IMMEDIATE."""
+    assert connection.in_transaction, "the head is read under the write lock"
+    results: list[list[Event] | LedgerError] = []
+    head = connection.execute(_HEAD).fetchone()
+    seq, prev = head if head else (0, GENESIS_PREV)
+    for group in groups:
+        connection.execute("SAVEPOINT one")
+        events: list[Event] = []
+        tip = (seq, prev)
+        try:
+            for item in group:
+                _refuse_if_taken(connection, item)
+                event = seal(item, seq=seq + 1, prev=prev, at=now_text(), first=tip[0] + 1)
+                _insert(connection, event, item)
+                events.append(event)
+                seq, prev = event.seq, event.hash
+        except LedgerError as refused:
+            connection.execute("ROLLBACK TO one")
+            seq, prev = tip
+            results.append(refused)
+        else:
+            results.append(events)
+        connection.execute("RELEASE one")
     return results
 
 

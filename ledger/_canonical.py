@@ -44,7 +44,9 @@ class _Door:
             return
         found = _SURROGATE.search(value)
         if found:
-            raise BadBody(f"{where or 'the body'} holds a lone surrogate (U+{ord(found[0]):04X}); keep such text in a blob")
+            raise BadBody(
+                f"{where or 'the body'} holds a lone surrogate (U+{ord(found[0]):04X}); keep such text in a blob"
+            )
         if "\x00" in value:
             raise BadBody(f"{where or 'the body'} holds U+0000; keep such bytes in a blob")
 

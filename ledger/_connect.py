@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
@@ -53,12 +54,32 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def connect_reader(path: Path) -> sqlite3.Connection:
+@cache
+def _json_is_innocuous() -> bool:
+    # SQLite before 3.41 counts json_extract() and ->> among the functions that an untrusted view may not call.
+    probe = sqlite3.connect(":memory:")
+    try:
+        probe.execute("CREATE VIEW probed AS SELECT '{}' ->> '$.a' AS value")
+        probe.execute("PRAGMA trusted_schema=OFF")
+        probe.execute("SELECT value FROM probed").fetchone()
+    except sqlite3.Error:
+        return False
+    finally:
+        probe.close()
+    return True
+
+
+def connect_reader(path: Path, *, views: bool = False) -> sqlite3.Connection:
     """A connection that can't write: mode=ro, query_only, trusted_schema off.
+
+    With `views`, the ledger's own views can be read: an SQLite so old that it wouldn't let them call its JSON functions
+    then trusts the schema. Nothing else is there to call: no function of ours, no extension, no way to write.
 
     Where the folder can't be written either (no -shm can be made), the file is opened as immutable, but only if no
     write-ahead log is pending beside it. Raises NotALedger.
     """
+    if path.is_dir():
+        raise NotALedger(f"{path} is a folder, not a ledger; name the file in it")
     if not path.is_file():
         raise NotALedger(f"there is no ledger at {path}; `ledger init` makes one, --db or LEDGER_DB names another")
     modes = ["mode=ro"]
@@ -76,7 +97,8 @@ def connect_reader(path: Path) -> sqlite3.Connection:
             continue
         try:
             connection.execute("PRAGMA query_only=ON")
-            connection.execute("PRAGMA trusted_schema=OFF")
+            if not views or _json_is_innocuous():
+                connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("SELECT count(*) FROM main.sqlite_schema").fetchone()
             return connection
         except sqlite3.Error as found:

@@ -14,7 +14,7 @@ from importlib.resources import files
 from ledger._canonical import canonical
 from ledger._event import hash_of
 
-__all__ = ["RELEASE", "Objects", "format_objects", "install", "install_release", "release_objects"]
+__all__ = ["RELEASE", "Objects", "format_objects", "install", "install_release", "release_objects", "stored_objects"]
 
 RELEASE = 1
 """The release of views and indexes that this package writes."""
@@ -55,6 +55,11 @@ def _rows(connection: sqlite3.Connection) -> set[tuple[str, str, str, str | None
 def _objects(rows: set[tuple[str, str, str, str | None]]) -> Objects:
     ordered = tuple(sorted(rows, key=lambda row: row[:3]))
     return Objects(ordered, rows_digest(ordered))
+
+
+def stored_objects(connection: sqlite3.Connection) -> Objects:
+    """Everything that stands in a ledger's schema."""
+    return _objects(_rows(connection))
 
 
 @cache

@@ -22,16 +22,19 @@ from typing import Any, Self
 from ledger._append import append_all
 from ledger._connect import APPLICATION_ID, connect_reader, connect_writer, uri
 from ledger._drafts import Draft, Prepared, prepare
-from ledger._errors import AppendFailed, BadBody, LedgerError, LedgerExists, NotALedger, NotFound
+from ledger._errors import AppendFailed, BadBody, BadLine, LedgerError, LedgerExists, NotALedger, NotFound
 from ledger._event import Event
-from ledger.kinds import Body, Genesis, Schema, parse_body
+from ledger._files import claim_name, sync_folder
 from ledger._schema import RELEASE, format_objects, install, release_objects
+from ledger.kinds import Body, Genesis, Schema, parse_body
 
-__all__ = ["DEFAULT_ORIGIN", "Ledger"]
+__all__ = ["DEFAULT_ORIGIN", "Ledger", "event_by_body"]
 
 DEFAULT_ORIGIN = "eval-ledger/local"
 
-_COLUMNS = "seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body"
+_SELECT = "SELECT seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body FROM main.events"
+_BY_SEQ = _SELECT + " WHERE seq = ?"
+_BY_BODY = _SELECT + " WHERE body_hash = ? ORDER BY seq DESC LIMIT 1"
 
 
 class _Ticket:
@@ -48,7 +51,7 @@ class Ledger:
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self.path = path
         self.read_only = read_only
-        self._reader = connect_reader(path)
+        self._reader = connect_reader(path, views=True)
         self._reader_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._writer_lock = threading.Lock()
@@ -77,7 +80,7 @@ class Ledger:
         The file appears under its name whole or not at all.
         """
         target = Path(path)
-        if target.exists():
+        if os.path.lexists(target):
             raise LedgerExists(f"{target} exists already; name another file, or use this one as it is")
         if not target.parent.is_dir():
             raise NotALedger(f"there is no folder {target.parent}; make it first")
@@ -95,21 +98,20 @@ class Ledger:
                 f"expected an origin of lower-case letters, digits, '.', '/' and '-', at most 100, got {origin!r}"
             ) from None
         drafts = [Draft(genesis), Draft(Schema(release=RELEASE, digest=release.digest))]
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".ledger-") as folder:
-            made = Path(folder) / "new.db"
-            _make_file(made, [prepare(draft) for draft in drafts])
-            try:
-                os.link(made, target)
-            except FileExistsError:
-                raise LedgerExists(f"{target} exists already; name another file, or use this one as it is") from None
-            except OSError:
-                os.rename(made, target)
+        try:
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".ledger-") as folder:
+                made = Path(folder) / "new.db"
+                _make_file(made, [prepare(draft) for draft in drafts])
+                claim_name(made, target)
+            sync_folder(target.parent)
+        except (OSError, sqlite3.Error) as problem:
+            raise NotALedger(f"{target} can't be made: {problem}") from None
         return cls.open(target)
 
     @classmethod
     def open_or_create(cls, path: str | os.PathLike[str], *, origin: str = DEFAULT_ORIGIN) -> tuple[Self, bool]:
         """Open the ledger, or create it; also says whether it was made just now."""
-        if not Path(path).exists():
+        if not os.path.lexists(path):
             try:
                 return cls.create(path, origin=origin), True
             except LedgerExists:
@@ -204,9 +206,7 @@ class Ledger:
         except sqlite3.Error as problem:
             return self._settle(groups, problem)
 
-    def _settle(
-        self, groups: Sequence[Sequence[Prepared]], problem: sqlite3.Error
-    ) -> list[list[Event] | LedgerError]:
+    def _settle(self, groups: Sequence[Sequence[Prepared]], problem: sqlite3.Error) -> list[list[Event] | LedgerError]:
         """After a failure that may have come out of COMMIT: reopen and look; never append blindly again.
 
         A body's commitment is salted, so it names this very append and no other.
@@ -218,7 +218,7 @@ class Ledger:
         reader = connect_reader(self.path)
         try:
             for group in groups:
-                found = [_event_by_body(reader, item.body_hash) for item in group]
+                found = [event_by_body(reader, item.body_hash) for item in group]
                 events = [event for event in found if event is not None]
                 if len(events) == len(group):
                     results.append(events)
@@ -249,22 +249,56 @@ class Ledger:
 
     def event(self, seq: int) -> Event:
         """The event at `seq`. Raises NotFound."""
-        row = self.sql(f"SELECT {_COLUMNS} FROM main.events WHERE seq = ?", (seq,)).fetchone()
+        row = self.sql(_BY_SEQ, (seq,)).fetchone()
         if row is None:
             raise NotFound(f"there is no event {seq}; the head is {self.head()[0]}")
         return _event(row)
 
     def events(
-        self, *, kind: str | None = None, run: str | None = None, cell: int | None = None, after: int = 0
+        self,
+        *,
+        kind: str | None = None,
+        run: str | None = None,
+        cell: int | None = None,
+        after: int = 0,
+        limit: int | None = None,
     ) -> Iterator[Event]:
-        """Events in order of seq, filtered by what is given."""
+        """Events in order of seq, filtered by what is given: all, or the first `limit` of them."""
+        return iter(self._select("seq > :after", "ORDER BY seq", kind, run, cell, after, limit))
+
+    def newest(
+        self, limit: int, *, kind: str | None = None, run: str | None = None, cell: int | None = None
+    ) -> list[Event]:
+        """The newest `limit` events that fit the filters, in order of seq."""
+        return self._select("seq > :after", "ORDER BY seq DESC", kind, run, cell, 0, limit)[::-1]
+
+    def _select(
+        self, where: str, order: str, kind: str | None, run: str | None, cell: int | None, after: int, limit: int | None
+    ) -> list[Event]:
         wanted = {"kind": kind, "run": run, "cell": cell}
         given = {name: value for name, value in wanted.items() if value is not None}
-        condition = "".join(f" AND {name} = :{name}" for name in given)
-        statement = f"SELECT {_COLUMNS} FROM main.events WHERE seq > :after{condition} ORDER BY seq"
+        where += "".join(f" AND {name} = :{name}" for name in given)
+        values = {**given, "after": after, "limit": -1 if limit is None else limit}
+        statement = f"{_SELECT} WHERE {where} {order} LIMIT :limit"
         with self._reader_lock:
-            rows = self._reader.execute(statement, {**given, "after": after}).fetchall()
-        return map(_event, rows)
+            rows = self._reader.execute(statement, values).fetchall()
+        return [_event(row) for row in rows]
+
+    def view(self, name: str, *, order_by: str | None = None) -> list[dict[str, Any]]:
+        """The rows of one of the ledger's views. Raises NotALedger when the file lacks it."""
+        from sqlite_utils import Database
+
+        with self._reader_lock:
+            view = Database(self._reader, recursive_triggers=False).view(name)
+            if not view.exists():
+                raise NotALedger(f"{self.path} lacks the view {name}; `ledger upgrade` puts it back")
+            rows = view.rows_where(order_by=order_by)  # pyright: ignore[reportUnknownMemberType]
+            return list(rows)
+
+    def backup(self, target: sqlite3.Connection) -> None:
+        """Copy the whole database, as it is at one moment, into another connection (SQLite's online backup)."""
+        with self._reader_lock:
+            self._reader.backup(target)
 
     def body(self, event: Event | int) -> Body:
         """The typed body of an event. Raises NotFound when it was withheld by a redaction."""
@@ -306,13 +340,17 @@ def _make_file(path: Path, drafts: Sequence[Prepared]) -> None:
 
 
 def _event(row: Sequence[Any]) -> Event:
-    causes = row[8][1:-1]
-    numbers = tuple(int(cause) for cause in causes.split(",")) if causes else ()
-    return Event(*row[:8], numbers, *row[9:])
+    seq, v, digest, prev, at, kind, run, cell, causes, body_hash, salt, body = row
+    try:
+        numbers = tuple(map(int, causes[1:-1].split(","))) if causes != "[]" else ()
+    except ValueError:
+        raise BadLine(
+            f"event {seq}: expected causes as a list of seqs, got {causes[:80]!r}; `ledger verify` says more"
+        ) from None
+    return Event(seq, v, digest, prev, at, kind, run, cell, numbers, body_hash, salt, body)
 
 
-def _event_by_body(reader: sqlite3.Connection, body_hash: str) -> Event | None:
-    row = reader.execute(
-        f"SELECT {_COLUMNS} FROM main.events WHERE body_hash = ? ORDER BY seq DESC LIMIT 1", (body_hash,)
-    ).fetchone()
+def event_by_body(reader: sqlite3.Connection, body_hash: str) -> Event | None:
+    """The newest event with this commitment, which its salt makes the name of one append."""
+    row = reader.execute(_BY_BODY, (body_hash,)).fetchone()
     return _event(row) if row else None

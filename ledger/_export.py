@@ -1,0 +1,72 @@
+"""Export: the event lines as they were hashed, one a text line; a reader of it learns nothing of the bodies.
+
+Anyone checks it without this package: the BLAKE3 of each line (without its newline) is the next line's `prev`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from ledger._errors import BadLine
+from ledger._event import matches_line
+from ledger._store import Ledger
+
+__all__ = ["export_file", "export_lines"]
+
+_PAGE = 10_000
+
+
+def export_lines(ledger: Ledger, *, after: int = 0) -> Iterator[bytes]:
+    """Event lines in order of seq, without newlines, in constant memory.
+
+    The head is read first, so events that are appended meanwhile are left out. Raises BadLine where the columns of an
+    event don't form a line: an export never carries what no reader could check.
+    """
+    head, _ = ledger.head()
+    while after < head:
+        page = list(ledger.events(after=after, limit=_PAGE))
+        if not page:
+            return
+        for event in page:
+            if event.seq > head:
+                return
+            try:
+                line = event.line
+            except UnicodeEncodeError:
+                line = b""
+            if not matches_line(line):
+                raise BadLine(f"event {event.seq}: its columns form no event line; `ledger verify` says what is wrong")
+            yield line
+        after = page[-1].seq
+
+
+def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:
+    """Write the export to a file, which appears under its name whole or not at all. Returns the number of lines.
+
+    An export that stands there is replaced. Raises BadLine, OSError.
+    """
+    path = Path(target)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+    count = 0
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for line in export_lines(ledger):
+                file.write(line + b"\n")
+                count += 1
+            file.flush()
+            os.fchmod(file.fileno(), 0o666 & ~_umask())
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return count
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

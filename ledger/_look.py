@@ -1,0 +1,173 @@
+"""Reading single events for people: selections for `log`, and everything about one event for `show`."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ledger._errors import NotFound
+from ledger._event import Event, commitment, hash_of
+from ledger._store import Ledger
+
+__all__ = ["Seen", "SeenBlob", "brief", "inspect", "select"]
+
+_PAGE = 2_000
+_MAX_SEQ = 2**53 - 1
+
+
+def select(
+    ledger: Ledger, *, run: str | None, kind: str | None, cell: int | None, limit: int | None, after: int | None
+) -> Iterator[Event]:
+    """Events in order of seq, in constant memory: the newest `limit` of them, or those that follow `after`."""
+    if limit is not None and after is None:
+        yield from ledger.newest(limit, run=run, kind=kind, cell=cell)
+        return
+    seq, left = after or 0, limit
+    while left is None or left > 0:
+        size = _PAGE if left is None else min(_PAGE, left)
+        page = list(ledger.events(run=run, kind=kind, cell=cell, after=seq, limit=size))
+        yield from page
+        if len(page) < size:
+            return
+        seq = page[-1].seq
+        left = None if left is None else left - len(page)
+
+
+def brief(event: Event) -> dict[str, Any]:
+    """An event as JSON: the fields of its line, its hash, and its body (null once withheld)."""
+    return {
+        "seq": event.seq, "hash": event.hash, "prev": event.prev, "at": event.at, "kind": event.kind, "run": event.run,
+        "cell": event.cell, "causes": list(event.causes), "body_hash": event.body_hash, "body": _value(event.body),
+    }  # fmt: skip
+
+
+def _value(body: str | None) -> Any:
+    if body is None:
+        return None
+    try:
+        value = json.loads(body)
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        # Not the JSON that a body is (verify says so): shown as the text that stands there.
+        return body
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBlob:
+    """A blob of an event: by which name the body knows it, its size in bytes, and how it stands."""
+
+    name: str
+    hash: str
+    size: int | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One event with everything recomputed that its row allows."""
+
+    event: Event
+    line: str
+    line_matches: bool
+    body_matches: bool
+    effects: tuple[int, ...]
+    blobs: tuple[SeenBlob, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether line, body and blobs match what is committed to."""
+        good = {"matches", "withheld by a redaction"}
+        return self.line_matches and self.body_matches and all(blob.state in good for blob in self.blobs)
+
+    @property
+    def pretty_body(self) -> str:
+        """The body, indented; key order and numbers as stored."""
+        value = _value(self.event.body)
+        return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """For `show --json`."""
+        return {
+            **brief(self.event), "line": self.line, "matches": self.line_matches, "body_matches": self.body_matches,
+            "effects": list(self.effects),
+            "blobs": [{"name": b.name, "hash": b.hash, "size": b.size, "state": b.state} for b in self.blobs],
+        }  # fmt: skip
+
+
+def _find(ledger: Ledger, wanted: str) -> Event:
+    if re.fullmatch(r"[0-9]{1,16}", wanted) and int(wanted) <= _MAX_SEQ:
+        try:
+            return ledger.event(int(wanted))
+        except NotFound:
+            if len(wanted) < 8:
+                raise
+    if not re.fullmatch(r"[0-9a-f]{4,64}", wanted):
+        raise NotFound(f"expected a seq, or a hash of 4 to 64 hex digits, got {wanted!r}")
+    rows = ledger.rows(
+        "SELECT seq FROM main.events WHERE substr(hash, 1, ?) = ? ORDER BY seq LIMIT 2", (len(wanted), wanted)
+    )
+    if not rows:
+        raise NotFound(f"no event has a hash that starts with {wanted}")
+    if len(rows) > 1:
+        raise NotFound(f"more than one event has a hash that starts with {wanted}; give more of it")
+    return ledger.event(int(rows[0]["seq"]))
+
+
+def inspect(ledger: Ledger, wanted: str) -> Seen:
+    """Everything about the event that a seq, a hash or the start of one names. Raises NotFound."""
+    event = _find(ledger, wanted)
+    try:
+        line = event.line
+    except UnicodeEncodeError:
+        line = b""
+    body_matches = event.body is None or _commits(event.salt, event.body.encode("utf-8"), event.body_hash)
+    effects = ledger.rows("SELECT effect FROM main.edges WHERE cause = ? ORDER BY effect", (event.seq,))
+    return Seen(
+        event, line.decode("ascii"), hash_of(line) == event.hash, body_matches,
+        tuple(int(row["effect"]) for row in effects), tuple(_blobs(ledger, event)),
+    )  # fmt: skip
+
+
+def _commits(salt: str | None, data: bytes, digest: str) -> bool:
+    try:
+        return salt is not None and commitment(bytes.fromhex(salt), data) == digest
+    except ValueError:
+        return False
+
+
+def _names(event: Event) -> dict[str, str]:
+    value = _value(event.body)
+    named: Any = cast("dict[str, Any]", value).get("blobs") if isinstance(value, dict) else None
+    if not isinstance(named, dict):
+        return {}
+    found: dict[str, str] = {}
+    for name, reference in cast("dict[str, Any]", named).items():
+        if isinstance(reference, dict) and "hash" in reference:
+            found[str(cast("dict[str, Any]", reference)["hash"])] = name
+    return found
+
+
+def _blobs(ledger: Ledger, event: Event) -> Iterator[SeenBlob]:
+    names = _names(event)
+    rows = ledger.rows("SELECT hash, salt, encoding, data FROM main.blobs WHERE seq = ? ORDER BY id", (event.seq,))
+    for row in rows:
+        digest = str(row["hash"])
+        name = names.pop(digest, "")
+        if row["data"] is None:
+            yield SeenBlob(name, digest, None, "withheld by a redaction")
+            continue
+        try:
+            data = zlib.decompress(row["data"]) if row["encoding"] == "zlib" else bytes(row["data"])
+        except zlib.error:
+            yield SeenBlob(name, digest, None, "can't be decompressed")
+            continue
+        fits = _commits(row["salt"], data, digest)
+        state = "not named by the body" if event.body is not None and not name else "matches"
+        yield SeenBlob(name, digest, len(data), state if fits else "DOES NOT MATCH its hash")
+    for digest, name in names.items():
+        yield SeenBlob(name, digest, None, "missing from the file")

@@ -1,0 +1,40 @@
+"""The command line `ledger`. Commands parse arguments, call one function and print; heavy modules load when used."""
+
+from __future__ import annotations
+
+import typer
+
+from ledger.cli import _look, _verify, _write
+from ledger.cli._guard import run_app
+
+__all__ = ["app", "main", "run_app"]
+
+app = typer.Typer(
+    name="ledger",
+    help="Look at, check and keep a ledger: an append-only, hash-chained record of evaluation events in one file.",
+    epilog="Exit status: 0 all well, 1 what was asked about is false, 2 wrong usage or nothing readable,"
+    " 3 incomplete, 4 refused.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"auto_envvar_prefix": "LEDGER", "help_option_names": ["-h", "--help"]},
+)
+app.command("init")(_write.init)
+app.command("verify")(_verify.verify)
+app.command("log")(_look.log)
+app.command("show")(_look.show)
+app.command("runs")(_look.runs)
+app.command("note")(_write.note)
+app.command("export")(_write.export)
+app.command("snapshot")(_write.snapshot)
+app.command("upgrade")(_write.upgrade)
+
+
+@app.callback()
+def _root() -> None:  # pyright: ignore[reportUnusedFunction]
+    pass
+
+
+def main() -> None:
+    """The entry point of the command `ledger`."""
+    raise SystemExit(run_app(app, "ledger"))

@@ -1,0 +1,86 @@
+"""From a typer app to an exit status: one sentence for whatever goes wrong, and never a traceback.
+
+0 all well · 1 the thing asked about is false · 2 wrong usage or nothing readable · 3 incomplete · 4 refused
+130 interrupted from the keyboard · 141 whoever read our output went away (as a shell reports SIGINT and SIGPIPE)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+import typer.main
+
+from ledger._dotenv import load_dotenv
+from ledger.cli._output import tell
+
+__all__ = ["run_app"]
+
+_READING = "it can't be read; `ledger verify` says more"
+
+
+def run_app(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit status. Commands return theirs, or None for 0.
+
+    An exception with an `exit_status` (LedgerError, and its like in other packages) ends in that status.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        return _run(app, name, list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        tell("interrupted")
+        return 130
+    except BrokenPipeError:
+        _silence()
+        return 141
+
+
+def _run(app: typer.Typer, name: str, arguments: list[str]) -> int:
+    load_dotenv()
+    try:
+        with typer.main.get_command(app).make_context(name, arguments or ["--help"]) as context:
+            result = context.command.invoke(context)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except typer.Exit as done:
+        sys.stdout.flush()
+        return done.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
+    except Exception as problem:  # noqa: BLE001 - the last door: whatever it is, a person reads one sentence
+        return _explain(problem)
+
+
+def _explain(problem: Exception) -> int:
+    status = getattr(problem, "exit_status", None)
+    if isinstance(status, int):
+        tell(f"error: {problem}")
+        return status
+    if isinstance(problem, typer.TyperException):
+        context = getattr(problem, "ctx", None)
+        more = f" (`{context.command_path} --help` shows how)" if context is not None else ""
+        tell(f"error: {problem.format_message().rstrip('.')}{more}")
+        return 2
+    if isinstance(problem, OSError):
+        where = f"{problem.filename}: " if problem.filename else ""
+        tell(f"error: {where}{problem.strerror or problem}")
+    elif type(problem).__module__ == "sqlite3":
+        tell(f"error: the ledger: {problem}; {_READING}")
+    else:
+        tell(f"error: {type(problem).__name__}: {problem}; that is a fault of this program, please report it")
+    return 2
+
+
+def _silence() -> None:
+    # The interpreter flushes stdout once more at exit, and would complain there.
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115

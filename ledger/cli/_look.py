@@ -1,0 +1,99 @@
+"""Looking around: `ledger log`, `ledger show`, `ledger runs`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger.cli._output import Words, emit_json, emit_json_list, table
+
+__all__ = ["log", "runs", "show"]
+
+
+def log(
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+    run: Annotated[str | None, typer.Option(help="Only this run: an id, the start of one, a name, or latest.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only events of this kind.")] = None,
+    cell: Annotated[int | None, typer.Option(min=0, help="Only this cell of the run (0: events of no cell).")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="The newest N events; with --after, the N that follow it.")
+    ] = None,
+    after: Annotated[int | None, typer.Option(min=0, help="Only events after this seq.")] = None,
+) -> int:
+    """Print events, the newest last."""
+    from ledger._look import brief, select
+    from ledger._runs import find_run
+    from ledger._store import Ledger
+
+    with Ledger.open(db, read_only=True) as ledger:
+        wanted = find_run(ledger, run) if run else None
+        events = select(ledger, run=wanted, kind=kind, cell=cell, limit=limit, after=after)
+        if as_json:
+            emit_json_list("events", (brief(event) for event in events))
+            return 0
+        words = Words(as_json=False)
+        for event in events:
+            place = f"{event.run or '-'}{f'/{event.cell}' if event.cell else ''}"
+            said = "(withheld)" if event.body is None else event.body
+            words(f"{event.seq:>6}  {event.hash[:12]}  {event.at[:19]}Z  {event.kind:<9} {place:<20} {said[:100]}")
+    return 0
+
+
+def show(
+    event: Annotated[str, typer.Argument(metavar="SEQ|HASH", help="An event's seq, or its hash (or the start of it).")],
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> int:
+    """Print one event whole: its line, body, blobs, causes and effects; exit 1 when a hash doesn't match."""
+    from ledger._look import inspect
+    from ledger._store import Ledger
+
+    with Ledger.open(db, read_only=True) as ledger:
+        seen = inspect(ledger, event)
+    if as_json:
+        emit_json(seen.as_json())
+        return 0 if seen.sound else 1
+    words = Words(as_json=False)
+    words(f"event {seen.event.seq}  {seen.event.kind}  {seen.event.at}")
+    words(f"line    {seen.line}")
+    words(f"hash    {seen.event.hash}  {'matches the line' if seen.line_matches else 'DOES NOT MATCH the line'}")
+    words(f"causes  {', '.join(map(str, seen.event.causes)) or 'none'}")
+    words(f"effects {', '.join(map(str, seen.effects)) or 'none'}")
+    if seen.event.body is None:
+        words("body    withheld by a redaction")
+    else:
+        words(f"body    {'matches its commitment' if seen.body_matches else 'DOES NOT MATCH its commitment'}")
+        words(seen.pretty_body, multiline=True)
+    for blob in seen.blobs:
+        words(f"blob    {blob.name or '(unnamed)'}  {blob.size} bytes  {blob.hash[:16]}…  {blob.state}")
+    return 0 if seen.sound else 1
+
+
+def runs(db: Db = DEFAULT_DB, as_json: AsJson = False) -> int:
+    """List the runs, the newest first. A run that is open while no process holds it was interrupted."""
+    from ledger._runs import list_runs
+    from ledger._store import Ledger
+
+    with Ledger.open(db, read_only=True) as ledger:
+        found = list(list_runs(ledger))
+    if as_json:
+        emit_json({"runs": found})
+        return 0
+    words = Words(as_json=False)
+    if not found:
+        words("No runs yet.")
+        return 0
+    header = ("run", "status", "planned", "asked", "suite", "name", "opened", "superseded by")
+    rows = [
+        (
+            row["run"], row["status"], row["planned"], row["asked"], row["suite"], row["name"],
+            str(row["opened_at"])[:16], row["superseded_by"] or ("(none)" if row["superseded"] else ""),
+        )
+        for row in found
+    ]  # fmt: skip
+    for line in table(header, rows):
+        words(line)
+    return 0

@@ -1,0 +1,16 @@
+"""Options that several commands share. Each has an environment variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["AsJson", "Db"]
+
+Db = Annotated[Path, typer.Option("--db", envvar="LEDGER_DB", help="The ledger file.", metavar="PATH")]
+AsJson = Annotated[
+    bool, typer.Option("--json", envvar="LEDGER_JSON", help="JSON alone on stdout; people's words on stderr.")
+]
+DEFAULT_DB = Path("ledger.db")

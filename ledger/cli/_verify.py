@@ -1,0 +1,80 @@
+"""`ledger verify`: the verdict, what it rests on, and what it can't tell."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger.cli._output import Words, emit_json
+
+if TYPE_CHECKING:
+    from ledger._verify import Verdict
+
+__all__ = ["verify"]
+
+_CHECKED = (
+    "Checked: the grammar of every column, every line, its hash and its link to the one before; every body and blob"
+    " against its commitment; causes and edges; one plan a run; tables, guards, views and indexes against the ones in"
+    " force; and SQLite's own integrity check."
+)
+_CANNOT = (
+    "Can't tell: whether events were cut off the end, or the whole file was written anew; whether a clock told the"
+    " truth. Nothing outside this file was consulted."
+)
+_KEEP = "To notice either later, keep the head somewhere else: {head}"
+_MEND = (
+    "What to do: leave the file as it is, keep a copy, and compare it with a snapshot or an export from before;"
+    " numbers that rest on it prove nothing until then."
+)
+
+
+def verify(
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+    problems: Annotated[int, typer.Option(min=0, help="How many problems to print; 0 for all of them.")] = 20,
+) -> int:
+    """Check the whole ledger; exit 0, or 1 when it was tampered with. Never writes."""
+    from ledger._verify import verify as check
+
+    verdict = check(db)
+    if as_json:
+        emit_json(
+            {
+                "verdict": verdict.verdict,
+                "events": verdict.events,
+                "blobs": verdict.blobs,
+                "withheld": verdict.withheld,
+                "head": verdict.head,
+                "first_bad_seq": verdict.first_bad_seq,
+                "problems": [asdict(problem) for problem in verdict.problems],
+                "notes": list(verdict.notes),
+            }
+        )
+    _say(verdict, Words(as_json=as_json), problems)
+    return 1 if verdict.verdict == "TAMPERED" else 0
+
+
+def _say(verdict: Verdict, words: Words, limit: int) -> None:
+    words(f"{verdict.verdict}: {verdict.events} events, {verdict.blobs} blobs, {verdict.withheld} withheld.")
+    words(f"Head: {verdict.head or 'none'}")
+    words(_CHECKED)
+    for note in verdict.notes:
+        words(f"Note: {note}")
+    if verdict.verdict != "TAMPERED":
+        words(_CANNOT)
+        words(_KEEP.format(head=verdict.head))
+        return
+    if verdict.first_bad_seq is None:
+        words("No single event is at fault; the schema or the file is.")
+    else:
+        words(f"First bad event: {verdict.first_bad_seq}")
+    shown = verdict.problems[: limit or None]
+    for problem in shown:
+        place = "the file" if problem.seq is None else f"event {problem.seq}"
+        words(f"  {place}: {problem.what}; expected {problem.expected}, got {problem.got}")
+    if len(shown) < len(verdict.problems):
+        words(f"  … and {len(verdict.problems) - len(shown)} more (--problems 0 prints all)")
+    words(_MEND)

@@ -1,0 +1,132 @@
+"""Making and keeping: `ledger init`, `note`, `export`, `snapshot`, `upgrade`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger.cli._output import Words, emit_json, tell
+
+__all__ = ["export", "init", "note", "snapshot", "upgrade"]
+
+
+def init(
+    db: Db = DEFAULT_DB,
+    origin: Annotated[
+        str, typer.Option(help="Who keeps this ledger: lower-case letters, digits, '.', '/', '-'.", metavar="NAME")
+    ] = "eval-ledger/local",
+    as_json: AsJson = False,
+) -> int:
+    """Make a new ledger. Never writes over a file."""
+    from ledger._store import Ledger
+
+    with Ledger.create(db, origin=origin) as ledger:
+        seq, head = ledger.head()
+        made = {"ledger": str(db), "origin": ledger.genesis.origin, "id": ledger.genesis.id, "seq": seq, "head": head}
+    if as_json:
+        emit_json(made)
+    Words(as_json=as_json)(f"Made {db}: origin {made['origin']}, id {made['id']}, head {seq} {head}")
+    return 0
+
+
+def note(
+    text: Annotated[str, typer.Argument(help="What there is to say.")],
+    db: Db = DEFAULT_DB,
+    run: Annotated[
+        str | None, typer.Option(help="The run it is about: an id, the start of one, a name, or latest.")
+    ] = None,
+    cell: Annotated[int, typer.Option(min=0, help="The cell of that run.")] = 0,
+    about: Annotated[list[int] | None, typer.Option(min=1, help="The seq of an event it is about; repeatable.")] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Append a note: about the ledger, a run, a cell, or events."""
+    from ledger._drafts import Draft
+    from ledger._errors import BadBody
+    from ledger._runs import find_run
+    from ledger._store import Ledger
+    from ledger.kinds import Note
+
+    if cell and not run:
+        raise BadBody("--cell needs --run: a cell is a number within one run")
+    ledger, made = Ledger.open_or_create(db)
+    with ledger:
+        if made:
+            tell(f"there was no ledger at {db}; made it")
+        for seq in about or ():
+            ledger.event(seq)
+        wanted = find_run(ledger, run) if run else ""
+        (event,) = ledger.append(Draft(Note(text=text), run=wanted, cell=cell, causes=sorted(set(about or ()))))
+    if as_json:
+        emit_json({"seq": event.seq, "hash": event.hash})
+    Words(as_json=as_json)(f"Noted as event {event.seq} {event.hash}")
+    return 0
+
+
+def export(
+    db: Db = DEFAULT_DB,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write to this file instead of stdout.", metavar="FILE")
+    ] = None,
+) -> int:
+    """Write the event lines, one a text line: BLAKE3 of each (without its newline) is the `prev` of the next."""
+    from ledger._export import export_file, export_lines
+    from ledger._store import Ledger
+
+    with Ledger.open(db, read_only=True) as ledger:
+        if output is not None and str(output) != "-":
+            count = export_file(ledger, output)
+            tell(f"wrote {count} lines to {output}")
+            return 0
+        for line in export_lines(ledger):
+            sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def snapshot(
+    target: Annotated[Path, typer.Argument(metavar="DEST", help="The file to make; never written over.")],
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> int:
+    """Copy the ledger, as it is at one moment, to a new file; others may append meanwhile."""
+    from ledger._snapshot import snapshot as copy
+    from ledger._store import Ledger
+
+    with Ledger.open(db, read_only=True) as ledger:
+        seq, head = copy(ledger, target)
+    if as_json:
+        emit_json({"snapshot": str(target), "seq": seq, "head": head})
+    Words(as_json=as_json)(f"Copied {db} to {target}: head {seq} {head}")
+    return 0
+
+
+def upgrade(db: Db = DEFAULT_DB, as_json: AsJson = False) -> int:
+    """Replace the views and indexes by this release's, and record it as an event."""
+    from ledger._upgrade import upgrade as replace
+
+    done = replace(db)
+    event = done.event
+    if as_json:
+        emit_json(
+            {
+                "release": done.release,
+                "before": done.before,
+                "altered": done.altered,
+                "seq": event.seq if event else None,
+            }
+        )
+    words = Words(as_json=as_json)
+    if event is None:
+        words(f"Nothing to do: {db} has the views and indexes of release {done.release}.")
+    elif done.altered:
+        words(
+            f"The views or indexes weren't those of release {done.before};"
+            f" put release {done.release}'s in place (event {event.seq})."
+        )
+    else:
+        words(f"Release {done.release}'s views and indexes replace those of release {done.before} (event {event.seq}).")
+    return 0
