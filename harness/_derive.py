@@ -19,7 +19,7 @@ from harness.parse import Protocol, Reading, Wire, read_fault, read_reply
 from harness.suites import Confirmed, Stages
 from ledger.kinds import Confirm, Parse, Score
 
-__all__ = ["VALUE_IN_BODY", "Derived", "Reply", "derive", "unmeasured_score"]
+__all__ = ["VALUE_IN_BODY", "Derived", "Reply", "derive", "parse_body", "unmeasured_score"]
 
 MAX_COUNT = 2**53 - 1
 VALUE_IN_BODY = 65_536
@@ -72,7 +72,7 @@ def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet
             status, stage, reason, domain = found.status, str(found.stage), found.name, str(found.domain)
     parse, blobs = None, {}
     if reply.wire is not None:
-        parse, blobs = _parse_body(reading, rules, status=status, stage=stage, reason=reason, domain=domain)
+        parse, blobs = parse_body(reading, rules.label, status=status, stage=stage, reason=reason, domain=domain)
     if status != "parsed":
         score = unmeasured_score(
             rules, stages, case, status=status, stage=stage, reason=reason, domain=domain
@@ -83,16 +83,17 @@ def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet
     return Derived(reading, parse, blobs, confirm, _measured_score(rules, stages, case, value, confirmed))
 
 
-def _parse_body(
-    reading: Reading, rules: RuleSet, *, status: str, stage: str, reason: str, domain: str
+def parse_body(
+    reading: Reading, rules: str, *, status: str, stage: str, reason: str, domain: str
 ) -> tuple[Parse, dict[str, bytes]]:
+    """A reading as the body of a parse event under the rule set labelled `rules`, and its blobs."""
     value, blobs = reading.value, dict[str, bytes]()
     if value is not None:
         data = value.encode("utf-8", "surrogatepass")
         if len(data) > VALUE_IN_BODY or _fit(value) != value:
             value, blobs["value"] = None, data
     body = Parse(
-        rules=rules.label, status=status, stage=stage, reason=reason, domain=domain, flags=list(reading.flags),
+        rules=rules, status=status, stage=stage, reason=reason, domain=domain, flags=list(reading.flags),
         value=value, span=list(reading.span), usage=_usage(reading), stop=_fit(reading.stop), model=_fit(reading.model),
     )  # fmt: skip
     return body, blobs

@@ -1,0 +1,37 @@
+"""The command line `harness`. Commands parse arguments, call one function and print; heavy modules load when used."""
+
+from __future__ import annotations
+
+import typer
+
+from harness.cli import _parse, _probe, _report, _run, _suites
+from ledger.cli import run_app
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="harness",
+    help="Ask models, capture what crosses the wire, read, confirm and score; every step an event in a ledger.",
+    epilog="Exit status: 0 all well, 1 what was asked about is false, 2 wrong usage or nothing readable,"
+    " 3 incomplete, 4 refused.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"auto_envvar_prefix": "HARNESS", "help_option_names": ["-h", "--help"]},
+)
+app.command("run")(_run.run)
+app.command("report")(_report.report)
+app.command("suites")(_suites.suites)
+app.command("freeze")(_suites.freeze)
+app.command("parse")(_parse.parse)
+app.command("probe")(_probe.probe)
+
+
+@app.callback()
+def _root() -> None:  # pyright: ignore[reportUnusedFunction]
+    pass
+
+
+def main() -> None:
+    """The entry point of the command `harness`."""
+    raise SystemExit(run_app(app, "harness"))

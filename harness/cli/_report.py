@@ -1,0 +1,44 @@
+"""`harness report`: a run's numbers, as the views give them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
+
+if TYPE_CHECKING:
+    from harness._report import RunReport
+
+__all__ = ["report", "show"]
+
+
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run: its id, the start of it, its name, or `latest`.")],
+    rules: Annotated[list[str] | None, typer.Option("--rules", help="Only this rule set; repeatable.")] = None,
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> int:
+    """Show a run's scoreboard and what went unmeasured, by reason."""
+    from harness._report import read_report
+    from ledger import Ledger, find_run
+
+    with Ledger.open(db, read_only=True) as ledger:
+        found = read_report(ledger, find_run(ledger, run), rules or ())
+    if as_json:
+        emit_json(found.as_json())
+    else:
+        show(found)
+    return 0
+
+
+def show(found: RunReport) -> None:
+    """Print a report's tables on stdout."""
+    from rich.console import Console
+
+    from harness._report import render_report
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    for part in render_report(found):
+        console.print(part)

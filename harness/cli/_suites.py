@@ -1,0 +1,73 @@
+"""`harness suites` and `harness freeze`: what there is to run, and fixing it ahead of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, table
+
+__all__ = ["freeze", "suites"]
+
+
+def suites(as_json: AsJson = False) -> int:
+    """List the suites under fixtures/, with their fixtures and rule sets."""
+    from harness._suite import list_suites, load_suite
+
+    rows = [load_suite(name) for name in list_suites()]
+    if as_json:
+        emit_json(
+            {
+                "suites": [
+                    {
+                        "suite": suite.name,
+                        "fixtures": {fixture.name: len(fixture.cases) for fixture in fixtures},
+                        "rules": list(suite.rule_names),
+                    }
+                    for suite, fixtures in rows
+                ]
+            }
+        )
+        return 0
+    words = Words(as_json=False)
+    if not rows:
+        words("There is no suite under fixtures/ here; a suite's folder can be named by its path instead.")
+        return 0
+    cells = [
+        [suite.name, ", ".join(f"{fixture.name} ({len(fixture.cases)})" for fixture in fixtures),
+         ", ".join(suite.rule_names)]
+        for suite, fixtures in rows
+    ]  # fmt: skip
+    for line in table(["suite", "fixtures (cases)", "rule sets"], cells):
+        words(line)
+    return 0
+
+
+def freeze(
+    suite: Annotated[str, typer.Argument(metavar="SUITE[/FIXTURE]", help="What to fix.")],
+    rules: Annotated[
+        list[str] | None, typer.Option("--rules", help="A rule set; repeatable. Default: all that the suite lists.")
+    ] = None,
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> int:
+    """Fix a suite's prompt, fixtures and rule sets in the ledger before any run, so that runs are confirmatory."""
+    from harness._job import freeze_job
+
+    frozen, created = freeze_job(suite, rules or (), db)
+    words = Words(as_json=as_json)
+    if created:
+        words(f"{db} did not exist; it was made.")
+    if as_json:
+        emit_json(
+            {
+                "prompts": dict(frozen.prompts), "fixtures": dict(frozen.fixtures), "rules": dict(frozen.rules),
+                "new": frozen.new,
+            }
+        )  # fmt: skip
+    for what, seqs in (("prompt", frozen.prompts), ("fixture", frozen.fixtures), ("rules", frozen.rules)):
+        for name, seq in seqs.items():
+            words(f"{what} {name}: event {seq}")
+    words(f"{frozen.new} newly frozen; the rest stood frozen already.")
+    return 0
