@@ -62,7 +62,7 @@ def tagged_form(value_text: str) -> bytes:
         return rfc8785.dumps(_tag(guarded(decoder, value_text), 0))
     except JSONError as error:
         raise IdentityError(f"expected one JSON value to take a digest of, got text that isn't: {error}") from None
-    except rfc8785.CanonicalizationError:
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
         raise IdentityError(
             "a string holds a lone surrogate (half of a \\ud83d\\ude00 pair); write the whole pair"
         ) from None

@@ -140,7 +140,7 @@ def stage_sources(stage_name: str) -> Mapping[str, bytes]:
 
     As they were when first asked for: what is imported doesn't change with the files under a running process.
     """
-    names = [*(name for name in _SPINE if importlib.util.find_spec(name)), *_package_modules(_READER)]
+    names = [*_SPINE, *_package_modules(_READER)]
     if stage_name:
         names += _package_modules(stages(stage_name).package)
     return MappingProxyType({name: _source(name) for name in sorted(names)})
