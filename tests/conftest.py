@@ -1,0 +1,14 @@
+"""What every test may ask for."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def shared() -> Path:
+    """The folder of other people's cases and evidence beside the repository; without it, the test is skipped."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("no ../shared beside the repository")
+    return folder
