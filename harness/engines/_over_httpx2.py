@@ -1,0 +1,76 @@
+"""The recorder under httpx2."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import cast
+
+import httpx2
+
+from harness._capture import Incoming, Outgoing
+from harness.engines._tap import KEEPALIVE_SECONDS, Tap
+
+__all__ = ["RecordingTransport", "make_client"]
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
+
+
+class RecordingTransport(httpx2.AsyncBaseTransport):
+    """Sends through `inner`; the tap's recorder has everything before the client sees any of it."""
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport, tap: Tap) -> None:
+        self._inner = inner
+        self._tap = tap
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Record the exchange, then give the client what was recorded. Raises ReadError for a cut one."""
+        body = await request.aread()
+
+        async def send() -> Incoming:
+            response = await self._inner.handle_async_request(request)
+            chunks = cast("httpx2.AsyncByteStream", response.stream)
+            return Incoming(response.status_code, tuple(response.headers.raw), _read(chunks), response.aclose)
+
+        outgoing = Outgoing(request.method, str(request.url), tuple(request.headers.raw), body)
+        wire = (await self._tap.record(outgoing, send)).wire
+        if wire is None or not wire.whole:
+            raise httpx2.ReadError("no whole response came; the ledger says why", request=request)
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in wire.headers]
+        return httpx2.Response(wire.status, headers=headers, stream=httpx2.ByteStream(wire.body), request=request)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._inner.aclose()
+
+
+async def _read(stream: httpx2.AsyncByteStream) -> AsyncIterator[bytes]:
+    try:
+        async for chunk in stream:
+            yield chunk
+    finally:
+        # Without it a whole body's connection never goes back to the pool.
+        await stream.aclose()
+
+
+def make_client(tap: Tap, *, url: str, proxy: str | None, headers: dict[str, str]) -> httpx2.AsyncClient:
+    """A client of one worker: recorded, HTTP/1.1, no redirects, no cookies kept, no retries, no deadline of its own."""
+    encrypted = url.startswith("https") or (proxy or "").startswith("https")
+    inner = httpx2.AsyncHTTPTransport(
+        verify=_trust() if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        proxy=proxy,
+        limits=httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS),
+    )
+    return httpx2.AsyncClient(
+        transport=RecordingTransport(inner, tap),
+        headers=headers,
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        trust_env=False,
+        follow_redirects=False,
+        timeout=None,
+    )
