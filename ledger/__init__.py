@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ledger._snapshot import snapshot
     from ledger._store import Ledger
     from ledger._upgrade import upgrade
+    from ledger._verify import Problem, Verdict, verify
     from ledger.kinds import KINDS, Body
 
 __all__ = [
@@ -47,8 +48,10 @@ __all__ = [
     "LedgerExists",
     "NotALedger",
     "NotFound",
+    "Problem",
     "Refused",
     "RunHeld",
+    "Verdict",
     "export_file",
     "export_lines",
     "find_run",
@@ -58,6 +61,7 @@ __all__ = [
     "run_is_held",
     "snapshot",
     "upgrade",
+    "verify",
 ]
 
 _HOMES = {
@@ -74,6 +78,7 @@ _HOMES = {
     "_snapshot": ("snapshot",),
     "_store": ("Ledger",),
     "_upgrade": ("upgrade",),
+    "_verify": ("Problem", "Verdict", "verify"),
     "kinds": ("KINDS", "Body"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

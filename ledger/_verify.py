@@ -1,0 +1,247 @@
+"""`verify`: everything that a ledger file can say about itself, checked in one read transaction.
+
+Nothing outside the file is consulted, so a tail cut off or a whole rewritten chain can't be seen here: that takes a
+checkpoint. docs/FORMAT.md lists what is out of reach.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ledger._canonical import JSON
+from ledger._connect import connect_reader, uri
+from ledger._errors import LedgerError, NotALedger
+from ledger._schema import format_objects, release_objects
+from ledger._verify_blobs import BlobStream
+from ledger._verify_edges import EdgeStream
+from ledger._verify_events import EventScan, Redactions
+from ledger._verify_findings import Findings, Problem
+from ledger._verify_schema import Schema as FileSchema
+from ledger._verify_schema import check_integrity, check_objects, check_types, read_schema
+from ledger.kinds import Genesis, Redact, Schema, parse_body
+
+__all__ = ["Problem", "Verdict", "verify", "verify_connection"]
+
+# Errors that say something about this machine at this moment, and nothing about the file.
+_NOT_THE_FILE = {"SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM"}
+_CACHE_KIB = 65_536
+
+_SPECIAL = "SELECT seq, kind, body, causes FROM main.events NOT INDEXED WHERE kind IN ('redact', 'schema') ORDER BY seq"
+_CROWDED = (
+    "SELECT kind, run, CASE kind WHEN 'plan' THEN 0 ELSE cell END AS place, count(*) FROM main.events NOT INDEXED"
+    " WHERE kind IN ('plan', 'request') GROUP BY kind, run, place HAVING count(*) > 1"
+)
+_PLANS = "SELECT seq FROM main.events NOT INDEXED WHERE kind = 'plan' AND run = CAST(? AS TEXT) ORDER BY seq LIMIT 1000"
+_CLAIMS = (
+    "SELECT seq, json_extract(body, '$.turn') AS turn, json_extract(body, '$.attempt') AS attempt"
+    " FROM main.events NOT INDEXED WHERE kind = 'request' AND run = CAST(? AS TEXT) AND cell = ?"
+    " AND json_valid(CAST(body AS TEXT)) ORDER BY turn, attempt, seq"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What verify found. `withheld` counts bodies and blobs that redactions withhold; `head` is the last event's hash.
+
+    `first_bad_seq` is the smallest seq at fault, None when no event is; for a blob it is the seq of its event.
+    """
+
+    verdict: Literal["TAMPERED", "CONSISTENT"]
+    events: int
+    blobs: int
+    withheld: int
+    head: str | None
+    first_bad_seq: int | None
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict[str, JSON]:
+        """The verdict as the command line's `--json` gives it."""
+        return {
+            "verdict": self.verdict,
+            "events": self.events,
+            "blobs": self.blobs,
+            "withheld": self.withheld,
+            "head": self.head,
+            "first_bad_seq": self.first_bad_seq,
+            "problems": [
+                {"seq": problem.seq, "what": problem.what, "expected": problem.expected, "got": problem.got}
+                for problem in self.problems
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def verify(path: Path) -> Verdict:
+    """Check the ledger at `path`. Never writes, and never fails on what a file holds.
+
+    Raises NotALedger when there is no readable ledger at all: no file, not SQLite, no events table, or locked.
+    """
+    with closing(_open(path)) as connection:
+        return verify_connection(connection, str(path))
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        return connect_reader(path)
+    except NotALedger:
+        if not path.is_file():
+            raise
+        # A schema that doesn't parse keeps SQLite from reading anything. This flag (of the connection, not of the
+        # file) makes it read what it can, so that the damage is reported and the rows are still checked.
+        connection = sqlite3.connect(uri(path, "mode=ro"), uri=True, isolation_level=None)
+        try:
+            connection.execute("PRAGMA writable_schema=ON")
+            connection.execute("PRAGMA query_only=ON")
+            connection.execute("PRAGMA trusted_schema=OFF")
+            connection.execute("SELECT count(*) FROM main.sqlite_schema").fetchone()
+        except sqlite3.Error:
+            connection.close()
+        else:
+            return connection
+        raise
+
+
+def verify_connection(connection: sqlite3.Connection, name: str = "the ledger") -> Verdict:
+    """`verify` over an open connection, whose main schema it reads and nothing else."""
+    connection.text_factory = bytes
+    findings = Findings()
+    try:
+        connection.execute(f"PRAGMA main.cache_size=-{_CACHE_KIB}")
+        connection.execute("BEGIN")
+        schema = read_schema(connection)
+    except sqlite3.Error as problem:
+        raise NotALedger(f"{name} can't be read as a ledger: {problem}") from None
+    try:
+        if not schema.is_ledger:
+            raise NotALedger(f"{name} is no ledger: it has no events table of this format")
+        check = _Check(connection, name, schema, findings)
+        check.run()
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    scan = check.scan
+    return Verdict(
+        "TAMPERED" if findings.count else "CONSISTENT",
+        scan.count,
+        check.blobs.count if check.blobs else 0,
+        scan.withheld + (check.blobs.withheld if check.blobs else 0),
+        scan.head.decode("ascii", "backslashreplace")[:64] if isinstance(scan.head, bytes) else None,
+        findings.first_bad_seq,
+        findings.problems,
+        findings.notes,
+    )
+
+
+class _Check:
+    """The checks in their order. Each may meet damage of its own without keeping the others from running."""
+
+    def __init__(self, connection: sqlite3.Connection, name: str, schema: FileSchema, findings: Findings) -> None:
+        self._connection = connection
+        self._name = name
+        self._schema = schema
+        self._findings = findings
+        self._redactions = Redactions()
+        self._redacts: list[tuple[int, bytes, Redact]] = []
+        self._release: int | None = None
+        self._digest: str | None = None
+        self.edges = self._try("edges", lambda: EdgeStream(connection, findings), "edges")
+        self.blobs: BlobStream | None = None
+        self.scan: EventScan
+
+    def run(self) -> None:
+        connection, findings, schema = self._connection, self._findings, self._schema
+        self._try("redact and schema events", self._special)
+        self._try("the objects", lambda: check_objects(connection, schema, findings, self._release, self._digest))
+        self.blobs = self._try("blobs", lambda: BlobStream(connection, findings, self._redactions.blobs), "blobs")
+        self.scan = EventScan(connection, findings, self._redactions, self.edges, self.blobs)
+        if self._try("events", lambda: (self.scan.run(), True)[1]):
+            self._try("genesis", self._genesis)
+            if self.edges is not None:
+                self._try("edges", self.edges.finish)
+            if self.blobs is not None:
+                blobs, last = self.blobs, self.scan.last
+                self._try("blobs", lambda: blobs.finish(last))
+                self._redact_events(blobs)
+            self._try("plans and claims", self._uniqueness)
+        sound = self._try("integrity", lambda: check_integrity(connection, schema, findings))
+        if not sound or not schema.as_shipped:
+            self._try("types", lambda: check_types(connection, schema, findings))
+
+    def _try(self, what: str, step: Any, table: str | None = None) -> Any:
+        """Run a step; damage becomes a problem. A table that isn't there is reported by the schema check alone."""
+        if table is not None and table not in self._schema.plain:
+            return None
+        try:
+            return step()
+        except sqlite3.Error as problem:
+            code = getattr(problem, "sqlite_errorname", "")
+            if any(code.startswith(name) for name in _NOT_THE_FILE):
+                raise NotALedger(f"{self._name} can't be read now: {problem}; try again") from None
+            at = self.scan.next_seq if what == "events" else None
+            self._findings.add(at, f"reading {what}", "rows", problem)
+            return None
+
+    def _special(self) -> None:
+        """What must be known before the scan: which release is in force, and what was withheld."""
+        for seq, kind, body, causes in self._connection.execute(_SPECIAL):
+            try:
+                read = parse_body(kind.decode(), body.decode("utf-8"))
+            except (LedgerError, AttributeError, UnicodeDecodeError):
+                continue  # the scan says what is wrong with it
+            if isinstance(read, Schema):
+                self._release, self._digest = read.release, read.digest
+                known = release_objects(read.release)
+                if known is not None and known.digest != read.digest:
+                    what = f"the digest of release {read.release}'s views and indexes"
+                    self._findings.add(seq, what, known.digest, read.digest)
+            elif isinstance(read, Redact):
+                self._redacts.append((seq, causes, read))
+                for target in read.bodies:
+                    self._redactions.bodies.setdefault(target, seq)
+                for digest in read.blobs_withheld:
+                    self._redactions.blobs.setdefault(digest.encode(), seq)
+        if self._release is None:
+            self._findings.add(None, "the release of the views", "a schema event", "none that can be read")
+
+    def _genesis(self) -> None:
+        row = self._connection.execute("SELECT kind, body FROM main.events WHERE seq = 1").fetchone()
+        try:
+            read = parse_body("genesis", row[1].decode("utf-8")) if row and row[0] == b"genesis" else None
+        except (LedgerError, AttributeError, UnicodeDecodeError):
+            return
+        if isinstance(read, Genesis) and read.tables != format_objects().digest:
+            self._findings.add(1, "the digest of tables and guards", format_objects().digest, read.tables)
+
+    def _redact_events(self, blobs: BlobStream) -> None:
+        """A redact event's causes are exactly its targets, and all of them are there."""
+        for seq, causes, read in self._redacts:
+            owners: set[int] = set()
+            for digest in read.blobs_withheld:
+                owner = blobs.redacted_seqs.get(digest.encode())
+                if owner is None:
+                    self._findings.add(seq, "a blob that a redact event names", digest, "no such blob")
+                else:
+                    owners.add(owner)
+            wanted = "[" + ",".join(map(str, sorted({*read.bodies, *owners}))) + "]"
+            if causes != wanted.encode():
+                self._findings.add(seq, "the causes of a redact event are its targets", wanted, causes)
+
+    def _uniqueness(self) -> None:
+        """One plan a run; one request claims a (run, cell, turn, attempt)."""
+        for kind, run, cell, _ in self._connection.execute(_CROWDED):
+            if kind == b"plan":
+                rows = self._connection.execute(_PLANS, (run,)).fetchall()
+                for (seq,) in rows[1:]:
+                    self._findings.add(seq, "a second plan of one run", "one plan a run", run)
+                continue
+            before: tuple[object, object] | None = None
+            for seq, turn, attempt in self._connection.execute(_CLAIMS, (run, cell)):
+                if (turn, attempt) == before:
+                    got = f"turn {turn} attempt {attempt}"
+                    self._findings.add(seq, "a second request with one claim", "one a cell, turn and attempt", got)
+                before = (turn, attempt)

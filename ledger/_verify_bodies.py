@@ -1,0 +1,109 @@
+"""Verify's reading of bodies: their commitment, their RFC 8785 form, their shape, and what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import orjson
+from pydantic import ValidationError
+
+from ledger._canonical import MAX_BODY, why_not_canonical
+from ledger._verify_findings import Findings
+from ledger.kinds import KINDS, first_problem
+
+__all__ = ["MAY_HOLD_FLOATS", "Bodies"]
+
+MAY_HOLD_FLOATS = frozenset({b"wait", b"plan", b"confirm", b"score", b"tally", b"report", b"execute"})
+"""Kinds whose models allow a fraction, an unbounded integer or free JSON somewhere.
+
+A body of any other kind that its model accepts holds no number that orjson and RFC 8785 write differently, so the
+orjson round trip alone settles its form. A test holds this list against the models.
+"""
+
+_Refs = list[tuple[bytes, int]]
+_NO_REFS: _Refs = []
+
+
+class Bodies:
+    """Reads the bodies of known and unknown kinds. One instance a verification."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self._validate: dict[bytes, Callable[[bytes], Any]] = {
+            name.encode(): model.__pydantic_validator__.validate_json for name, model in KINDS.items()
+        }
+        self._versions = {name.encode(): model.model_fields["version"].default for name, model in KINDS.items()}
+
+    def refs(self, seq: int, kind: bytes, body: bytes) -> _Refs | None:
+        """The blobs that a body names as (hash, size), in its order; None when it can't be read."""
+        value: Any
+        validate = self._validate.get(kind)
+        settled = False
+        try:
+            value = orjson.loads(body)
+            if (
+                validate is not None
+                and kind not in MAY_HOLD_FLOATS
+                and body.isascii()
+                and b"\\u0000" not in body
+                and len(body) <= MAX_BODY
+                and value["schema"] == self._versions[kind]
+            ):
+                validate(body)
+                settled = orjson.dumps(value, option=orjson.OPT_SORT_KEYS) == body
+        except (ValueError, TypeError, KeyError, RecursionError):
+            value = None
+        if not settled:
+            value = self._slowly(seq, kind, body)
+            if value is None:
+                return None
+        blobs = value.get("blobs")
+        if blobs is None:
+            return _NO_REFS
+        if settled:
+            return [(ref["hash"].encode(), ref["size"]) for ref in blobs.values()]
+        return self._careful_refs(seq, blobs)
+
+    def _slowly(self, seq: int, kind: bytes, body: bytes) -> dict[str, Any] | None:
+        """The exact way: RFC 8785 by the reference library, then the model, each fault named."""
+        reason = why_not_canonical(body)
+        if reason is not None:
+            self._findings.add(seq, "the body's form", "one JSON object in its RFC 8785 form", reason)
+            return None
+        try:
+            value = cast("dict[str, Any]", orjson.loads(body))
+        except ValueError as problem:
+            self._findings.add(seq, "the body's form", "JSON", problem)
+            return None
+        version = value.get("schema")
+        if type(version) is not int or version < 1:
+            self._findings.add(seq, "the body's schema", "an integer from 1", version)
+            return value
+        validate = self._validate.get(kind)
+        if validate is None:
+            return value
+        name = kind.decode()
+        if version > self._versions[kind]:
+            self._findings.note(
+                f"bodies of kind {name} with schema {version} are newer than this package knows: chain and form were"
+                " checked, not their shape"
+            )
+            return value
+        try:
+            validate(body)
+        except ValidationError as problem:
+            self._findings.add(seq, "the body's shape", f"a body of kind {name}", first_problem(problem))
+        return value
+
+    def _careful_refs(self, seq: int, blobs: Any) -> _Refs | None:
+        refs: _Refs = []
+        values = cast("dict[str, object]", blobs).values() if isinstance(blobs, dict) else [blobs]
+        for ref in values:
+            match ref:
+                case {"hash": str(digest), "size": int(size)}:
+                    refs.append((digest.encode(), size))
+                case _:
+                    self._findings.add(seq, "the body's blobs", "a hash and a size by name", ref)
+                    return None
+        return refs

@@ -1,0 +1,58 @@
+"""Edges against causes: `edges` is derived, so it must hold exactly what the causes of all events give."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+from ledger._verify_findings import Findings
+
+__all__ = ["EdgeStream"]
+
+_SELECT = "SELECT effect, cause FROM main.edges ORDER BY effect, cause"
+
+
+class EdgeStream:
+    """Rows of `edges` by effect; `take` is called for each event in order of seq. SQLite sorts, on disk if large."""
+
+    def __init__(self, connection: sqlite3.Connection, findings: Findings) -> None:
+        self._findings = findings
+        self._rows: Iterator[tuple[object, object]] = iter(connection.execute(_SELECT))
+        self._next: tuple[int, int] | None = None
+        self._advance()
+
+    def _advance(self) -> None:
+        for effect, cause in self._rows:
+            if type(effect) is int and type(cause) is int:
+                self._next = (effect, cause)
+                return
+            self._findings.add(None, "an edge", "two integers", (cause, effect))
+        self._next = None
+
+    def take(self, seq: int, causes: tuple[int, ...] | None) -> None:
+        """Hold the edges into event `seq` against its causes (None: not readable, and reported already)."""
+        while self._next is not None and self._next[0] < seq:
+            self._stray(None)
+        for cause in causes or ():
+            while self._next is not None and self._next[0] == seq and self._next[1] < cause:
+                self._stray(seq)
+            if self._next == (seq, cause):
+                self._advance()
+            else:
+                self._findings.add(seq, "an edge is missing", f"{cause} -> {seq}", "nothing")
+        while self._next is not None and self._next[0] == seq:
+            if causes is None:
+                self._advance()
+            else:
+                self._stray(seq)
+
+    def _stray(self, seq: int | None) -> None:
+        assert self._next is not None
+        effect, cause = self._next
+        self._findings.add(seq, "an edge that no event's causes give", "nothing", f"{cause} -> {effect}")
+        self._advance()
+
+    def finish(self) -> None:
+        """Whatever is left leads to no event."""
+        while self._next is not None:
+            self._stray(None)

@@ -1,0 +1,162 @@
+"""Verify's view of the file itself: its objects against the shipped DDL, its header, and SQLite's own check."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from dataclasses import dataclass
+
+from ledger._connect import APPLICATION_ID
+from ledger._errors import BadBody
+from ledger._schema import RELEASE, Objects, format_objects, release_objects, rows_digest
+from ledger._verify_findings import Findings
+
+__all__ = ["Schema", "check_integrity", "check_objects", "check_types", "read_schema"]
+
+_EVENT_COLUMNS = {b"seq", b"hash", b"prev"}
+_TOLERATED = {b"sqlite_stat1", b"sqlite_stat2", b"sqlite_stat3", b"sqlite_stat4"}
+_PATIENCE = 30.0
+_EVENT_TYPES = (
+    "SELECT seq, hash FROM main.events NOT INDEXED"
+    " WHERE typeof(seq) <> 'integer' OR typeof(v) <> 'integer' OR typeof(hash) <> 'text' OR typeof(prev) <> 'text'"
+    " OR typeof(at) <> 'text' OR typeof(kind) <> 'text' OR typeof(run) <> 'text' OR typeof(cell) <> 'integer'"
+    " OR typeof(causes) <> 'text' OR typeof(body_hash) <> 'text' OR typeof(salt) NOT IN ('text', 'null')"
+    " OR typeof(body) NOT IN ('text', 'null') ORDER BY seq"
+)
+_BLOB_TYPES = (
+    "SELECT seq, id FROM main.blobs NOT INDEXED WHERE typeof(id) <> 'integer' OR typeof(hash) <> 'text'"
+    " OR typeof(seq) <> 'integer' OR typeof(salt) NOT IN ('text', 'null') OR typeof(encoding) <> 'text'"
+    " OR typeof(data) NOT IN ('blob', 'null') ORDER BY seq"
+)
+
+_Row = tuple[bytes, bytes, bytes, bytes | None]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The rows of sqlite_schema as stored, and which of our tables are plain: no scan can be led astray in them."""
+
+    rows: tuple[_Row, ...]
+    plain: frozenset[str]
+    is_ledger: bool
+    as_shipped: bool
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> dict[bytes, int]:
+    rows = connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?, 'main')", (table,))
+    return {bytes(name): hidden for name, hidden in rows}
+
+
+def _key(row: tuple[object, ...]) -> _Row:
+    kind, name, table, sql = (value if isinstance(value, bytes) else str(value).encode() for value in row)
+    return kind, name, table, None if row[3] is None else sql
+
+
+def _stored(objects: Objects) -> list[_Row]:
+    return [
+        (kind.encode(), name.encode(), table.encode(), None if sql is None else sql.encode())
+        for kind, name, table, sql in objects.rows
+    ]
+
+
+def read_schema(connection: sqlite3.Connection) -> Schema:
+    """Read sqlite_schema. A view, a virtual table or generated columns in our tables' place are never scanned."""
+    plain: set[str] = set()
+    event_columns: dict[bytes, int] = {}
+    found = connection.execute("SELECT type, name, tbl_name, sql, rootpage FROM main.sqlite_schema").fetchall()
+    for kind, name, _, sql, root in found:
+        for table in ("events", "blobs", "edges"):
+            if kind != b"table" or name != table.encode():
+                continue
+            columns = _columns(connection, table)
+            if table == "events":
+                event_columns = columns
+            virtual = not isinstance(sql, bytes) or sql[:20].upper().startswith(b"CREATE VIRTUAL")
+            if columns and not any(columns.values()) and not virtual and isinstance(root, int) and root > 0:
+                plain.add(table)
+    (application,) = connection.execute("PRAGMA main.application_id").fetchone()
+    rows = tuple(_key(row[:4]) for row in found)
+    shipped = set(_stored(format_objects()))
+    return Schema(
+        rows,
+        frozenset(plain),
+        "events" in plain and (application == APPLICATION_ID or event_columns.keys() >= _EVENT_COLUMNS),
+        {row for row in rows if row[0] == b"table" and row[1] not in _TOLERATED}
+        == {row for row in shipped if row[0] == b"table"},
+    )
+
+
+def check_objects(
+    connection: sqlite3.Connection, schema: Schema, findings: Findings, release: int | None, digest: str | None
+) -> None:
+    """Hold the file's objects against the format's tables and guards, and against the release in force."""
+    for pragma, expected in (("encoding", b"UTF-8"), ("application_id", APPLICATION_ID)):
+        (got,) = connection.execute(f"PRAGMA main.{pragma}").fetchone()
+        if got != expected:
+            findings.add(None, f"the file's {pragma}", expected, got)
+    wanted = _stored(format_objects())
+    known = release_objects(release) if release is not None else release_objects(RELEASE)
+    newer = release is not None and known is None
+    if known is not None:
+        wanted += _stored(known)
+    left = [row for row in schema.rows if not (row[1] in _TOLERATED and row[0] == b"table")]
+    for row in wanted:
+        if row in left:
+            left.remove(row)
+            continue
+        same = next((other for other in left if other[:2] == row[:2]), None)
+        if same is None:
+            findings.add(None, f"the {row[0].decode()} {row[1].decode()} is missing", row[3] or "the index", "nothing")
+        else:
+            left.remove(same)
+            findings.add(None, f"the {row[0].decode()} {row[1].decode()} is not as shipped", row[3], same[3])
+    if newer:
+        theirs = [row for row in left if row[0] in {b"view", b"index"}]
+        if _digest(theirs) == digest:
+            left = [row for row in left if row not in theirs]
+            findings.note(
+                f"the views and indexes are those of release {release}, newer than this package's {RELEASE}; they match"
+                " the digest in the last schema event"
+            )
+        else:
+            findings.add(None, f"the views and indexes of release {release}", digest, _digest(theirs))
+    for kind, name, _, sql in left:
+        what = f"the {kind.decode('utf-8', 'replace')} {name.decode('utf-8', 'replace')} is not part of the ledger"
+        findings.add(None, what, "nothing", sql)
+
+
+def _digest(rows: list[_Row]) -> str:
+    try:
+        decoded = [
+            (kind.decode(), name.decode(), table.decode(), None if sql is None else sql.decode())
+            for kind, name, table, sql in rows
+        ]
+        return rows_digest(tuple(sorted(decoded, key=lambda row: row[:3])))
+    except (UnicodeDecodeError, BadBody):
+        return "text that is no UTF-8"
+
+
+def check_integrity(connection: sqlite3.Connection, schema: Schema, findings: Findings) -> bool:
+    """SQLite's own check of every page and every index entry. Returns whether all was well."""
+    if not schema.as_shipped:
+        # Only foreign DDL holds expressions of its own (CHECK), which can be made to run for ever.
+        deadline = time.monotonic() + _PATIENCE
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
+    try:
+        rows = connection.execute("PRAGMA main.integrity_check(200)").fetchall()
+    finally:
+        connection.set_progress_handler(None, 0)
+    if rows == [(b"ok",)]:
+        return True
+    for (text,) in rows:
+        findings.add(None, "SQLite's integrity check", "ok", text)
+    return False
+
+
+def check_types(connection: sqlite3.Connection, schema: Schema, findings: Findings) -> None:
+    """Values of a type that a STRICT table can't hold. Needed only where the tables or the integrity check are off."""
+    for table, statement in (("events", _EVENT_TYPES), ("blobs", _BLOB_TYPES)):
+        if table in schema.plain:
+            for seq, which in connection.execute(statement):
+                at_fault = seq if isinstance(seq, int) else None
+                findings.add(at_fault, f"the types of a row of {table}", "those of the STRICT table", which)
