@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RULES_VERSION",
     "RuleSet",
+    "builtin_names",
     "builtin_rules",
     "load_rules",
     "moved_sources",
@@ -96,19 +97,19 @@ def load_rules(suite: Suite, name: str) -> RuleSet:
     path = suite.folder / "rules" / f"{name}.toml"
     if _NAME.fullmatch(name) and path.is_file():
         return _build(name, path.read_bytes(), suite.stages, None)
-    if name in _builtin_names():
+    if name in builtin_names():
         return builtin_rules(name, suite.stages)
     here = [f"{found.stem!a}"[1:-1] for found in sorted((suite.folder / "rules").glob("*.toml"))]
     raise RulesError(
         f"expected a rule set of suite {suite.name}, got {name!a}; it has "
-        f"{', '.join(here) or 'none of its own'}, and built in: {', '.join(_builtin_names())}"
+        f"{', '.join(here) or 'none of its own'}, and built in: {', '.join(builtin_names())}"
     )
 
 
 def builtin_rules(name: str = "default", stage_name: str = "") -> RuleSet:
     """A rule set that ships with the package. Without `stage_name` it reads, and neither confirms nor scores."""
-    if name not in _builtin_names():
-        raise RulesError(f"expected a built-in rule set ({', '.join(_builtin_names())}), got {name!a}")
+    if name not in builtin_names():
+        raise RulesError(f"expected a built-in rule set ({', '.join(builtin_names())}), got {name!a}")
     return _build(name, (files("harness") / "builtin" / f"{name}.toml").read_bytes(), stage_name, None)
 
 
@@ -164,7 +165,8 @@ def _source(module: str) -> bytes:
 
 
 @cache
-def _builtin_names() -> tuple[str, ...]:
+def builtin_names() -> tuple[str, ...]:
+    """The names of the rule sets that ship with the package."""
     return tuple(sorted(found.name.removesuffix(".toml") for found in (files("harness") / "builtin").iterdir()))
 
 

@@ -36,7 +36,7 @@ def probe(
     from harness._errors import UsageError
     from harness._job import parse_settings
     from harness._probe import probe as ask_once
-    from harness._rules import find_rules
+    from harness._find_rules import find_rules
     from harness.engines import resolve_engine
     from ledger import Ledger
 
