@@ -50,5 +50,7 @@ class Candidate:
         try:
             text = file.decode("utf-8")
         except UnicodeDecodeError as error:
-            raise EngineError(f"expected a prompt in UTF-8, got byte {error.start} that isn't; save it as UTF-8") from None
+            raise EngineError(
+                f"expected a prompt in UTF-8, got byte {error.start} that isn't; save it as UTF-8"
+            ) from None
         return replace(self, prompt=text, prompt_digest=file_digest(file))

@@ -43,7 +43,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def classify(error: BaseException, body: Framing | None) -> tuple[str, str]:
-    """The (stage, reason) of an exception. `body` is the framing of the body that was being read; None before headers."""
+    """The (stage, reason) of an exception. `body`: the framing of the body that was being read; None before headers."""
     chain = list(_chain(error))
     names = {kind.__name__ for found in chain for kind in type(found).__mro__}
     numbers = {found.errno for found in chain if isinstance(found, OSError) and found.errno is not None}

@@ -14,9 +14,8 @@ import struct
 import threading
 from collections.abc import Collection, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness._candidate import Candidate
@@ -25,7 +24,7 @@ from harness.engines._recordings import NO_RECORDING, Recordings, request_key, s
 from ledger import Ledger, LedgerError
 from ledger.kinds import Response
 
-__all__ = ["Replay", "open_replay"]
+__all__ = ["DUMMY_KEY", "open_replay"]
 
 DUMMY_KEY = "replay"
 """Satisfies the SDK; says nothing and opens nothing."""
@@ -34,17 +33,13 @@ _FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "keep
 _CHUNK = 16 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """A recorded ledger that answers. `candidates` are the recorded ones, at the address of the loopback server."""
-
-    ledger: Path
-    candidates: tuple[Candidate, ...]
-
-
 @contextmanager
-def open_replay(spec: str, *, suite: str | None = None, fixtures: Collection[str] = ()) -> Generator[Replay]:
+def open_replay(
+    spec: str, suite: str | None = None, fixtures: Collection[str] = ()
+) -> Generator[tuple[Candidate, ...]]:
     """Serve the recordings of "replay/LEDGER[@CANDIDATE]" for one run: each is given out once, in the order of seq.
+
+    Gives the recorded candidates, at the address of the loopback server.
 
     Only runs of `suite` that stand on one of `fixtures` are taken (None and empty: any). The ledger is read as it is
     now, so that a run which is written into the same file never feeds on itself. Raises EngineError.
@@ -64,7 +59,7 @@ def open_replay(spec: str, *, suite: str | None = None, fixtures: Collection[str
         except LedgerError as error:
             raise EngineError(f"{path} can't be replayed: {error}") from None
         with _serving(recordings) as address:
-            yield Replay(path, tuple(_at(candidate, address) for candidate in recorded))
+            yield tuple(_at(candidate, address) for candidate in recorded)
 
 
 def _at(candidate: Candidate, address: str) -> Candidate:
