@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from harness.parse._answer import read_text
 from harness.parse._reply import read_fault, read_reply
-from harness.parse._types import Ask, Protocol, Reading, ReadRules, RulesError, Stop, Wire
+from harness.parse._types import Ask, Protocol, Reading, ReadRules, Stop, Wire
 
 __all__ = [
-    "Ask", "Protocol", "ReadRules", "Reading", "RulesError", "Stop", "Wire", "read_fault", "read_reply", "read_text",
+    "Ask", "Protocol", "ReadRules", "Reading", "Stop", "Wire", "read_fault", "read_reply", "read_text",
 ]  # fmt: skip

@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from harness._errors import RulesError
 from harness._outcomes import Domain, Stage, Status, reason
 
-__all__ = ["Ask", "Protocol", "ReadRules", "Reading", "RulesError", "Stop", "Wire", "make_reading"]
+__all__ = ["Ask", "Protocol", "ReadRules", "Reading", "Stop", "Wire", "make_reading"]
 
 Ask = Literal["object", "array", "jsonl", "python", "text"]
 Stop = Literal["end", "length", "none"]
 Protocol = Literal["openai", "anthropic", "ollama"]
-
-
-class RulesError(ValueError):
-    """A `read` table of a rules file holds a key or a value that reading does not know."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,82 @@
+"""The envelope of Anthropic's Messages API, whole and streamed (docs.anthropic.com/en/api/messages)."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from harness.parse._message import Ending, Message, as_counts, as_text
+
+__all__ = ["ENDINGS", "feed", "whole"]
+
+ENDINGS: Final[dict[str, Ending]] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+    "tool_use": "tool",
+    "pause_turn": "pause",
+}
+_TOOLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
+
+
+def whole(root: dict[str, Any]) -> Message:
+    """The message of a response body."""
+    message = Message(done=True)
+    if "content" not in root and "stop_reason" not in root:
+        message.fault = "not_json"
+        return message
+    _open(message, root)
+    content = root.get("content")
+    if isinstance(content, list):
+        message.texts = []
+        for block in cast("list[Any]", content):
+            _block(message, block)
+    elif content is not None:
+        message.fault = "not_json"
+    return message
+
+
+def _open(message: Message, body: dict[str, Any]) -> None:
+    message.model = as_text(body.get("model")) or message.model
+    message.usage.update(as_counts(body.get("usage")))
+    message.stop = as_text(body.get("stop_reason")) or message.stop
+
+
+def _block(message: Message, block: Any) -> None:
+    """Sort one content block, or the part of one that a delta brings."""
+    if not isinstance(block, dict):
+        message.fault = "not_json"
+        return
+    body = cast("dict[str, Any]", block)
+    kind = body.get("type")
+    if kind in ("text", "text_delta"):
+        message.texts = message.texts or []
+        message.texts.append(as_text(body.get("text")))
+    elif kind in ("thinking", "thinking_delta"):
+        message.reasoning.append(as_text(body.get("thinking")))
+    elif kind == "redacted_thinking":
+        # It can't be read, and still is what the budget went into.
+        message.reasoning.append("[redacted]")
+    elif kind in _TOOLS:
+        message.tool = True
+
+
+def feed(message: Message, event: dict[str, Any]) -> None:
+    """Add one streamed event."""
+    kind = event.get("type")
+    inner: Any = event.get({"message_start": "message", "content_block_start": "content_block"}.get(str(kind), "delta"))
+    if kind == "message_start" and isinstance(inner, dict):
+        message.texts = message.texts or []
+        _open(message, cast("dict[str, Any]", inner))
+        content = inner.get("content")
+        for block in cast("list[Any]", content) if isinstance(content, list) else []:
+            _block(message, block)
+    elif kind in ("content_block_start", "content_block_delta"):
+        _block(message, inner)
+    elif kind == "message_delta":
+        message.usage.update(as_counts(event.get("usage")))
+        if isinstance(inner, dict):
+            message.stop = as_text(cast("dict[str, Any]", inner).get("stop_reason")) or message.stop
+    elif kind == "message_stop":
+        message.done = True

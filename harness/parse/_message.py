@@ -1,0 +1,117 @@
+"""One model message, whatever protocol brought it, and the outcome that it amounts to before its text is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+
+from harness.parse._answer import read_string
+from harness.parse._errors import ApiError
+from harness.parse._types import Ask, Reading, ReadRules, make_reading
+
+__all__ = ["Ending", "Message", "as_counts", "as_text", "read_message"]
+
+Ending = Literal["end", "length", "refusal", "filter", "tool", "pause", "idle"]
+
+
+@dataclass(slots=True)
+class Message:
+    """What an envelope says, blocks sorted by type.
+
+    `texts` is None where the content field is null or missing, and empty where there are blocks but none of text. `stop`
+    is the provider's own word. `fault` is set by what makes the envelope unreadable, `error` by an error inside it.
+    """
+
+    texts: list[str] | None = None
+    reasoning: list[str] = field(default_factory=list[str])
+    refusal: list[str] = field(default_factory=list[str])
+    tool: bool = False
+    stop: str | None = None
+    model: str | None = None
+    usage: dict[str, int] = field(default_factory=dict[str, int])
+    many: bool = False
+    fault: str = ""
+    error: ApiError | None = None
+    done: bool = False
+
+    @property
+    def text(self) -> str | None:
+        """The text blocks, joined; None without any."""
+        return "".join(self.texts) if self.texts else None
+
+
+def as_text(value: Any) -> str:
+    """`value` if it is a string, else nothing."""
+    return value if isinstance(value, str) else ""
+
+
+def as_counts(value: Any, prefix: str = "") -> dict[str, int]:
+    """The integer fields of a usage object; those of objects inside it under `outer.inner`."""
+    found: dict[str, int] = {}
+    if isinstance(value, dict):
+        for key, item in cast("Mapping[str, Any]", value).items():
+            if isinstance(item, int) and not isinstance(item, bool) and abs(item) < 2**53:
+                found[prefix + key] = item
+            elif isinstance(item, dict) and not prefix:
+                found.update(as_counts(item, f"{key}."))
+    return found
+
+
+def read_message(message: Message, endings: Mapping[str, Ending], ask: Ask, rules: ReadRules) -> Reading:
+    """The outcome of a message that came whole and holds no error."""
+    reading = _read(message, endings, ask, rules)
+    own = "".join(message.reasoning)
+    return replace(
+        reading,
+        reasoning="\n".join(part for part in (own, reading.reasoning) if part) or None,
+        usage=message.usage or None,
+        stop=message.stop,
+        model=message.model,
+    )
+
+
+def _read(message: Message, endings: Mapping[str, Ending], ask: Ask, rules: ReadRules) -> Reading:
+    text = message.text
+    if message.many:
+        return make_reading("ambiguous", "many_choices")
+    if message.refusal:
+        refusal = "".join(message.refusal)
+        return make_reading("refused", "refusal_field", value=json.dumps(refusal), text=text)
+    ending = endings.get(message.stop) if message.stop else None
+    if ending is None:
+        name = "unknown_stop_reason" if message.stop else "no_stop_reason"
+        return make_reading("error", name, text=text, flags=_partial(text))
+    if ending == "refusal":
+        return make_reading("refused", "stop_refusal", text=text, value=json.dumps(text) if text else None)
+    if ending == "filter":
+        return make_reading("refused", "content_filter", text=text, flags=_partial(text))
+    if ending == "pause":
+        return make_reading("incomplete", "pause_turn", text=text, flags=_partial(text))
+    if ending == "tool" or (message.tool and ending != "length"):
+        return make_reading("wrong_shape", "tool_call", text=text)
+    if ending == "idle" and text and text.strip():
+        return make_reading("error", "unknown_stop_reason", text=text, flags=_partial(text))
+    if not text or not text.strip():
+        return _empty(message, text, cut=ending == "length")
+    return read_string(text, ask=ask, stop="length" if ending == "length" else "end", rules=rules)
+
+
+def _partial(text: str | None) -> tuple[str, ...]:
+    return ("partial_text",) if text else ()
+
+
+def _empty(message: Message, text: str | None, *, cut: bool) -> Reading:
+    """No answer text at all: the budget went into reasoning, or there never was any."""
+    thought = bool("".join(message.reasoning).strip())
+    if cut:
+        hidden = any(count > 0 for key, count in message.usage.items() if key.endswith("reasoning_tokens"))
+        return make_reading("truncated", "inside_reasoning" if thought or hidden else "stop_length", text=text)
+    if thought:
+        return make_reading("empty", "reasoning_only", text=text)
+    if text:
+        return make_reading("empty", "only_space", text=text)
+    if message.texts is None:
+        return make_reading("empty", "null_content")
+    return make_reading("empty", "empty_content" if message.texts else "no_text_block", text=text)

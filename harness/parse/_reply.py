@@ -1,0 +1,226 @@
+"""Reading a whole reply: from recorded wire bytes to one outcome, in the order in which things can go wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, cast
+
+from harness._outcomes import Status, is_reason, reason
+from harness.parse import _anthropic, _ollama, _openai
+from harness.parse._encoding import decode
+from harness.parse._errors import ApiError, error_in, name_inner, name_status
+from harness.parse._events import lines_of_json, server_sent
+from harness.parse._json import load, trim
+from harness.parse._message import Ending, Message, read_message
+from harness.parse._retry import advice
+from harness.parse._scan import Broken, scan
+from harness.parse._types import Ask, Protocol, Reading, ReadRules, Wire, make_reading
+
+__all__ = ["NO_RECORDING_HEADER", "read_fault", "read_reply"]
+
+NO_RECORDING_HEADER: Final = "x-eval-ledger-no-recording"
+"""A 404 with this header comes from the replay server: the ledger holds no answer to that request."""
+
+_DONE: Final = "[DONE]"
+_RATE_NAMES: Final = frozenset({"billing", "auth"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    """One protocol: its endings, its whole and streamed readers, and how its stream is cut into events."""
+
+    endings: Mapping[str, Ending]
+    whole: Callable[[dict[str, Any]], Message]
+    feed: Callable[[Message, dict[str, Any]], None]
+    events: Callable[[str], Iterable[str]]
+
+
+_CODECS: Final[Mapping[Protocol, _Codec]] = {
+    "openai": _Codec(_openai.ENDINGS, _openai.whole, _openai.feed, server_sent),
+    "anthropic": _Codec(_anthropic.ENDINGS, _anthropic.whole, _anthropic.feed, server_sent),
+    "ollama": _Codec(_ollama.ENDINGS, _ollama.whole, _ollama.feed, lines_of_json),
+}
+
+
+def read_fault(stage: str, name: str) -> Reading:
+    """The reading of an attempt that no response came of; `stage` and `name` are those of its fault event."""
+    status = cast("Status", name if name in ("not_asked", "fate_unknown") else "error")
+    if not is_reason(status, name):
+        return make_reading("error", "internal")
+    return make_reading(status, name)
+
+
+def read_reply(
+    wire: Wire,
+    *,
+    protocol: Protocol,
+    stream: bool,
+    ask: Ask,
+    rules: ReadRules,
+    max_wait: float = 60,
+    now: datetime | None = None,
+) -> Reading:
+    """Read a recorded response.
+
+    `max_wait` is the longest wait, in seconds, that a Retry-After may ask for before the advice is give_up; `now` is the
+    response's recorded time, for a Retry-After date in a response without a Date.
+    """
+    reading = _read(wire, _CODECS[protocol], protocol, ask, rules, stream=stream)
+    if reading.retry != "backoff":
+        return reading
+    return replace(reading, retry=advice(reading.retry, wire.header, max_wait, now))
+
+
+def _read(wire: Wire, codec: _Codec, protocol: Protocol, ask: Ask, rules: ReadRules, *, stream: bool) -> Reading:
+    if not 200 <= wire.status < 300:
+        return _refused_by_status(wire)
+    if not wire.body and wire.whole:
+        return make_reading("error", "empty_body")
+    decoded = decode(wire.body, wire.header("content-encoding"))
+    fault = "" if not decoded.fault else decoded.fault
+    if not wire.whole:
+        fault = wire.fault[1] if wire.fault is not None else ("stream_cut" if stream else "short_body")
+    text = _characters(decoded.data, cut=bool(fault))
+    if text is None:
+        return make_reading("error", "invalid_utf8")
+    if stream and not _is_one_object(text, codec):
+        return _read_stream(text, fault, codec, protocol, ask, rules, transport_cut=not wire.whole)
+    if fault:
+        return _cut(fault, Message())
+    if not text.strip():
+        return make_reading("error", "empty_body")
+    root = _object(text)
+    if isinstance(root, str):
+        return make_reading("error", root)
+    error = error_in(root)
+    if error is not None:
+        return _inner_error(error, protocol, Message())
+    message = codec.whole(root)
+    if message.fault:
+        return replace(make_reading("error", message.fault), **_facts(message))
+    return read_message(message, codec.endings, ask, rules)
+
+
+def _characters(data: bytes, *, cut: bool) -> str | None:
+    """The body as text; a cut one may end inside a character. None when it isn't UTF-8, whatever a header says."""
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        if cut and error.reason == "unexpected end of data":
+            return data[: error.start].decode("utf-8")
+        return None
+
+
+def _object(text: str) -> dict[str, Any] | str:
+    """The JSON object that `text` is, or the reason why it is none."""
+    good, root = load(text)
+    if good:
+        return root if isinstance(root, dict) else "not_json"
+    start, end = trim(text, 0, len(text))
+    found = scan(text, start, end) if text[start : start + 1] in ("{", "[") else None
+    return "duplicate_key" if isinstance(found, Broken) and found.reason == "duplicate_key" else "not_json"
+
+
+def _is_one_object(text: str, codec: _Codec) -> bool:
+    """Whether a reply to a streaming request is no stream: an error object, or a server that doesn't stream."""
+    return codec.events is server_sent and text.lstrip()[:1] not in ("", "d", "e", "i", "r", ":")
+
+
+def _refused_by_status(wire: Wire) -> Reading:
+    if wire.status == 404 and wire.header(NO_RECORDING_HEADER) is not None:
+        return make_reading("error", "no_recording")
+    decoded = decode(wire.body, wire.header("content-encoding"))
+    text = decoded.data.decode("utf-8", "replace")
+    error = error_in(load(text)[1])
+    status, name = name_status(wire.status, error if error is not None else ApiError())
+    return make_reading(status, name, flags=("stop_run",) if name in _RATE_NAMES else ())
+
+
+def _inner_error(error: ApiError, protocol: Protocol, message: Message) -> Reading:
+    """An error inside a 200: its own code, where it has one, decides whether asking again may help."""
+    name = name_inner(error, protocol)
+    flags = ["partial_text"] if message.text else []
+    retry = reason("error", name).retry
+    if error.inner is not None:
+        flags.append(f"inner_{error.inner}")
+        if name == "error_in_200" and 400 <= error.inner < 600:
+            retry = reason("error", f"http_{error.inner}").retry
+    if name in _RATE_NAMES:
+        flags.append("stop_run")
+    return replace(make_reading("error", name, flags=tuple(flags), text=message.text, retry=retry), **_facts(message))
+
+
+def _facts(message: Message) -> dict[str, Any]:
+    return {
+        "reasoning": "".join(message.reasoning) or None,
+        "usage": message.usage or None,
+        "stop": message.stop,
+        "model": message.model,
+    }
+
+
+def _cut(fault: str, message: Message, *more: str) -> Reading:
+    """A reply that did not come whole: what came is kept, and is never an answer."""
+    name = fault if is_reason("error", fault) else "internal"
+    flags = (*(("partial_text",) if message.text else ()), *more)
+    return replace(make_reading("error", name, flags=flags, text=message.text), **_facts(message))
+
+
+def _read_stream(
+    text: str, fault: str, codec: _Codec, protocol: Protocol, ask: Ask, rules: ReadRules, *, transport_cut: bool
+) -> Reading:
+    message = Message()
+    broken = ""
+    events = 0
+    for data in codec.events(text):
+        if broken:
+            # Only the last event can have been cut; one with others after it is wrong.
+            return _cut(broken, message)
+        if codec.events is server_sent and data.strip() == _DONE:
+            message.done = True
+            break
+        root = _object(data)
+        if isinstance(root, str):
+            broken = root
+            continue
+        events += 1
+        error = error_in(root)
+        if error is not None:
+            return _inner_error(error, protocol, message)
+        codec.feed(message, root)
+        if message.fault:
+            return _cut(message.fault, message)
+        if message.done:
+            break
+    return _end_of_stream(message, broken, fault, events, text, codec, ask, rules, transport_cut=transport_cut)
+
+
+def _end_of_stream(
+    message: Message, broken: str, fault: str, events: int, text: str, codec: _Codec, ask: Ask, rules: ReadRules,
+    *, transport_cut: bool,
+) -> Reading:  # fmt: skip
+    after_stop = ("cut_after_stop_reason",) if message.stop else ()
+    if fault and not (message.done and transport_cut and fault not in ("decode_cut", "decode_failed")):
+        return _cut(fault, message, *after_stop)
+    if not message.done:
+        if not events and not message.text and not text.strip():
+            return make_reading("error", "empty_body")
+        if not events and re.search(r"^data:", text, re.MULTILINE) is None and codec.events is server_sent:
+            return make_reading("error", "not_json" if text.strip(": \r\n\t") and ":" not in text[:1] else "stream_cut")
+        # OpenAI-compatible servers often leave the last mark out; their finish_reason is the provider's word all the same.
+        if message.stop and codec.feed is _openai.feed and not broken:
+            return _flagged(read_message(message, codec.endings, ask, rules), "no_done_marker")
+        if broken == "not_json" and not events:
+            return make_reading("error", "not_json")
+        return _cut("duplicate_key" if broken == "duplicate_key" else "stream_cut", message, *after_stop)
+    if codec.feed is _openai.feed and not message.stop and message.texts is None and not message.many and not message.tool:
+        return _cut("no_choices", message)
+    reading = read_message(message, codec.endings, ask, rules)
+    return _flagged(reading, "cut_after_stop_reason") if transport_cut else reading
+
+
+def _flagged(reading: Reading, flag: str) -> Reading:
+    return replace(reading, flags=(*reading.flags, flag))
