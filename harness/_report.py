@@ -68,6 +68,10 @@ def _percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}%"
 
 
+def _between(low: float | None, high: float | None) -> str:
+    return "–" if low is None or high is None else f"{100 * low:.1f} – {100 * high:.1f}%"
+
+
 def _rate(row: Mapping[str, Any]) -> str:
     if row["n"] == 0:
         return "no data"
@@ -78,6 +82,7 @@ def _rate(row: Mapping[str, Any]) -> str:
 
 def render_report(report: RunReport) -> Sequence[object]:
     """Tables for rich: a scoreboard a rule set, and the unmeasured by reason. Every cell is plain text, escaped."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
@@ -86,24 +91,23 @@ def render_report(report: RunReport) -> Sequence[object]:
 
     shown: list[object] = []
     for rules in dict.fromkeys(row["rules"] for row in report.scoreboard):
-        table = Table(title=Text(f"{report.suite} under {rules}"), title_justify="left")
-        for name, justify in (
-            ("candidate", "left"), ("metric", "left"), ("k/n", "right"), ("of planned", "right"), ("rate", "right"),
-            ("95% interval", "right"), ("worst – best", "right"),
-        ):  # fmt: skip
-            table.add_column(name, justify=justify)  # type: ignore[arg-type]
+        table = Table(title=Text(f"{report.suite} under {rules}"), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        table.add_column("candidate", overflow="fold")
+        table.add_column("metric", no_wrap=True)
+        for name in ("k/n", "planned", "rate", "95% interval", "worst – best"):
+            table.add_column(name, justify="right", no_wrap=True)
         for row in report.scoreboard:
             if row["rules"] == rules:
-                interval = "–" if row["low"] is None else f"{_percent(row['low'])} – {_percent(row['high'])}"
                 table.add_row(
                     text(row["candidate"]), text(row["metric"]), _rate(row), str(row["planned"]), _percent(row["rate"]),
-                    interval, f"{_percent(row['worst'])} – {_percent(row['best'])}",
+                    _between(row["low"], row["high"]), _between(row["worst"], row["best"]),
                 )  # fmt: skip
         shown.append(table)
     if report.unmeasured:
-        table = Table(title="Unmeasured, by reason", title_justify="left")
-        for name in ("candidate", "rules", "stage", "reason", "domain", "cells"):
-            table.add_column(name, justify="right" if name == "cells" else "left")
+        table = Table(title="Unmeasured, by reason", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        for name in ("candidate", "rules", "stage", "reason", "domain"):
+            table.add_column(name, overflow="fold")
+        table.add_column("cells", justify="right")
         for row in report.unmeasured:
             names = ("candidate", "rules", "stage", "reason", "domain", "count")
             table.add_row(*(text(row[name]) for name in names))

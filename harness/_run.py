@@ -88,6 +88,8 @@ class _Run:
         self.options = options
         self.progress = progress
         self.scores: dict[tuple[str, int], Score] = {}
+        # Every key in use is masked in every candidate's record: one server may echo what another was sent.
+        self.keys = sorted({each.candidate.api_key for each in planned.measurements} - {""})
         self.latest: dict[int, Exchange] = {}
         self.stopped: set[str] = set()
 
@@ -105,7 +107,9 @@ class _Run:
         candidate = waiting[0].candidate if waiting else None
         if candidate is None:
             return
-        async with open_engine(candidate, self.ledger, timeout=self.options.timeout) as engine:
+        async with open_engine(
+            candidate, self.ledger, timeout=self.options.timeout, keys=self.keys
+        ) as engine:
             while waiting and candidate.label not in self.stopped:
                 await self._settle(engine, waiting.popleft())
 
@@ -141,7 +145,7 @@ class _Run:
     def _drafts(self, measurement: Measurement, exchange: Exchange) -> tuple[list[Draft], list[Score]]:
         candidate = measurement.candidate
         reply = Reply(exchange.wire, exchange.fault_reason, candidate.protocol, candidate.stream, exchange.at)
-        evidence = exchange.response if exchange.response is not None else exchange.fault or exchange.request
+        evidence = exchange.evidence
         drafts: list[Draft] = []
         scores: list[Score] = []
         for rules in self.rules:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,6 +40,7 @@ def show(found: RunReport) -> None:
 
     from harness._report import render_report
 
-    console = Console(highlight=False, markup=False, emoji=False)
+    # Where no terminal sets a width (a pipe, a log), no table is squeezed into 80 columns.
+    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
     for part in render_report(found):
         console.print(part)

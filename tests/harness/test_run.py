@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -25,12 +26,13 @@ GOLD = {
     for case in map(json.loads, (ROOT / f"fixtures/authority/{fixture}/cases.jsonl").read_text("utf-8").splitlines())
 }
 
+ITEM = re.compile(r"^\s*(?:[-*+]|[0-9]+[.)])\s+(.*\S)\s*$", re.MULTILINE)
+
 
 def perfect(prompt: str) -> str:
     """What a model that knew the key would write: the case is recognised by its items."""
     for case in GOLD.values():
-        lines = [line[2:] for line in case["input"]["text"].splitlines() if line.startswith("- ")]
-        if all(line in prompt for line in lines):
+        if all(item in prompt for item in ITEM.findall(case["input"]["text"])):
             proposals = [
                 {
                     "type": wanted["type"], "source_item_id": wanted["source"], "target_item_id": wanted["target"],
