@@ -4,12 +4,14 @@
         ...
         server.requests[0].body, server.sent[0]
 
-A reply is a sequence of steps: bytes to send, `Pause(seconds)`, RESET (the connection breaks), CLOSE (it ends), HANG (nothing more comes until the
-server stops). The last reply is given again to every later request. Without CLOSE or RESET the connection is kept alive.
+A reply is a sequence of steps: bytes to send, `Pause(seconds)`, RESET (the connection breaks), CLOSE (it ends), HANG
+(nothing more comes until the server stops). The last reply is given again to every later request. Without CLOSE or
+RESET the connection is kept alive.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import socket
@@ -148,10 +150,8 @@ class ScriptedServer:
         self._listener.close()
         with self._lock:
             for peer in self._open:
-                try:
+                with contextlib.suppress(OSError):
                     peer.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    pass
 
     def _accept(self) -> None:
         while not self._stop.is_set():
