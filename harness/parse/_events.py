@@ -6,12 +6,16 @@ says whether the stream is whole.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["lines_of_json", "server_sent"]
+__all__ = ["cut_text", "lines_of_json", "server_sent"]
 
+_TEXT_FIELD: Final = re.compile(
+    r'"(?:content|text)"[ \t]*:[ \t]*"([^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+)'
+)
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
@@ -36,3 +40,12 @@ def lines_of_json(text: str) -> Iterator[str]:
     for line in text.removeprefix("\ufeff").split("\n"):
         if line.strip():
             yield line
+
+
+def cut_text(data: str) -> str:
+    """The text that an event holds which is cut off: kept as partial, never as an answer."""
+    found: str = ""
+    for field in _TEXT_FIELD.finditer(data):
+        piece: str = json.loads(f'"{field[1]}"')
+        found += piece
+    return found.encode("utf-8", "replace").decode("utf-8")

@@ -12,20 +12,21 @@ from harness._outcomes import Status, is_reason, reason
 from harness.parse import _anthropic, _ollama, _openai
 from harness.parse._encoding import decode
 from harness.parse._errors import ApiError, error_in, name_inner, name_status
-from harness.parse._events import lines_of_json, server_sent
+from harness.parse._events import cut_text, lines_of_json, server_sent
 from harness.parse._json import load, trim
 from harness.parse._message import Ending, Message, read_message
 from harness.parse._retry import advice
 from harness.parse._scan import Broken, scan
 from harness.parse._types import Ask, Protocol, Reading, ReadRules, Wire, make_reading
 
-__all__ = ["NO_RECORDING_HEADER", "read_fault", "read_reply"]
+__all__ = ["read_fault", "read_reply"]
 
-NO_RECORDING_HEADER: Final = "x-eval-ledger-no-recording"
-"""A 404 with this header comes from the replay server: the ledger holds no answer to that request."""
+# How the replay server marks its 404 for a request that the ledger holds no answer to.
+_REPLAY_HEADER: Final = "x-eval-ledger"
+_NO_RECORDING: Final = "no_recording"
 
 _DONE: Final = "[DONE]"
-_RATE_NAMES: Final = frozenset({"billing", "auth"})
+_STOPPING: Final = frozenset({"billing", "auth"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +131,13 @@ def _is_one_object(text: str, codec: _Codec) -> bool:
 
 
 def _refused_by_status(wire: Wire) -> Reading:
-    if wire.status == 404 and wire.header(NO_RECORDING_HEADER) is not None:
-        return make_reading("error", "no_recording")
+    if wire.status == 404 and wire.header(_REPLAY_HEADER) == _NO_RECORDING:
+        return make_reading("error", _NO_RECORDING)
     decoded = decode(wire.body, wire.header("content-encoding"))
     text = decoded.data.decode("utf-8", "replace")
     error = error_in(load(text)[1])
     status, name = name_status(wire.status, error if error is not None else ApiError())
-    return make_reading(status, name, flags=("stop_run",) if name in _RATE_NAMES else ())
+    return make_reading(status, name, flags=("stop_run",) if name in _STOPPING else ())
 
 
 def _inner_error(error: ApiError, protocol: Protocol, message: Message) -> Reading:
@@ -148,7 +149,7 @@ def _inner_error(error: ApiError, protocol: Protocol, message: Message) -> Readi
         flags.append(f"inner_{error.inner}")
         if name == "error_in_200" and 400 <= error.inner < 600:
             retry = reason("error", f"http_{error.inner}").retry
-    if name in _RATE_NAMES:
+    if name in _STOPPING:
         flags.append("stop_run")
     return replace(make_reading("error", name, flags=tuple(flags), text=message.text, retry=retry), **_facts(message))
 
@@ -173,7 +174,7 @@ def _read_stream(
     text: str, fault: str, codec: _Codec, protocol: Protocol, ask: Ask, rules: ReadRules, *, transport_cut: bool
 ) -> Reading:
     message = Message()
-    broken = ""
+    broken = cut_data = ""
     events = 0
     for data in codec.events(text):
         if broken:
@@ -184,7 +185,7 @@ def _read_stream(
             break
         root = _object(data)
         if isinstance(root, str):
-            broken = root
+            broken, cut_data = root, data
             continue
         events += 1
         error = error_in(root)
@@ -195,6 +196,8 @@ def _read_stream(
             return _cut(message.fault, message)
         if message.done:
             break
+    if broken and (piece := cut_text(cut_data)):
+        message.texts = [*(message.texts or []), piece]
     return _end_of_stream(message, broken, fault, events, text, codec, ask, rules, transport_cut=transport_cut)
 
 
