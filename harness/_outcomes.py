@@ -1,8 +1,8 @@
 """The one taxonomy of ways in which a reply can fail to be an answer.
 
-Every reading ends in a status; every status but `parsed` carries a reason, and a reason always has the same stage (where
-it stopped), fault domain (whose fault it is), retry advice and sentence. Nothing else in the project may invent a name:
-a suite's own shape check declares its reasons in its registry entry and hands them to :func:`reason` as `own`.
+Every reading ends in a status; every status but `parsed` carries a reason, and a reason always has the same stage
+(where it stopped), fault domain (whose fault it is), retry advice and sentence. Nothing else in the project may invent
+a name: a suite's own shape check declares its reasons in its registry entry and hands them to :func:`reason` as `own`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ Advice = Literal["never", "backoff", "after", "give_up"]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One named way to fail: `stage` says where it stopped, `domain` whose fault it is, `retry` whether asking again may help.
+    """One named way to fail: `stage` says where it stopped, `domain` whose fault it is, `retry` whether asking again
+    may help.
 
     `retry` is the reason's own advice; a reading may turn `backoff` into `after:N` or `give_up` once it has seen what
     the server asked for. `name` may be a pattern's instance, such as `http_502` or `bad_line_3`.
@@ -83,7 +84,7 @@ _ALL: Final[tuple[Reason, ...]] = (
     }),
     *_group("malformed", "parse", "model", "never", {
         "no_json": "No valid JSON value of any kind stands in the text.",
-        "unterminated": "A value begins and the text ends before it does, although the provider said that it had finished.",
+        "unterminated": "A value begins, and the text ends before it does without a word of having been cut.",
         "unclosed_reasoning": "A reasoning tag is opened and never closed, so nothing can be told from the draft.",
         "fenced": "The value stands in a code fence, and the rules do not allow fences.",
         "trailing_comma": "A comma stands before a closing bracket.",
@@ -105,14 +106,14 @@ _ALL: Final[tuple[Reason, ...]] = (
         "not_code": "No block of the text, nor the whole of it, is Python that compiles.",
     }),
     *_group("malformed", "parse", "harness", "never", {
-        "terminal_control_bytes": "Terminal control bytes stand in the text: a terminal stood where a data channel should have.",
+        "terminal_control_bytes": "Terminal control bytes: a terminal stood where a data channel should have.",
     }),
     *_group("wrong_shape", "parse", "model", "never", {
         "list_not_object": "The answer is a list where an object was asked for.",
         "object_not_list": "The answer is an object where a list was asked for.",
         **{
-            f"{kind}_not_{asked}": f"The answer is a {kind} where {'an object' if asked == 'object' else 'a list'} was asked for."
-            for asked in ("object", "list")
+            f"{kind}_not_{asked.split()[1]}": f"The answer is a {kind} where {asked} was asked for."
+            for asked in ("an object", "a list")
             for kind in ("string", "number", "boolean", "null")
         },
         "tool_call": "The model called a tool; it was not given one, or was asked for text.",

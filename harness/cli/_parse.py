@@ -17,13 +17,17 @@ def parse(
         str | None, typer.Option(help="The shape of the answer: object, array, jsonl, python or text.")
     ] = None,
     stop: Annotated[str, typer.Option(help="What is known of why the text ends: end, length or none.")] = "none",
-    rules: Annotated[str, typer.Option(help="How to read: a rule set's name, SUITE/NAME, or a .toml file.")] = "default",
+    rules: Annotated[
+        str, typer.Option(help="How to read: a rule set's name, SUITE/NAME, or a .toml file.")
+    ] = "default",
     lines: Annotated[
         bool, typer.Option("--lines", help='Read JSON lines {"id","text"|"bytes_b64","ask","stop"}; one answer a line.')
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Read bytes from standard input as an answer. Exit 0 when it was parsed, 1 for any other outcome; 0 with --lines."""
+    """Read bytes from standard input as an answer. Exit 0 when it was parsed, 1 for any other outcome; 0 with
+    --lines.
+    """
     from harness._find_rules import find_rules
     from harness.parse._lines import read_lines
     from harness.parse._shell import check_choices, read_one

@@ -14,13 +14,14 @@ from harness.parse._rows import read_rows
 from harness.parse._scan import LONE_SURROGATE
 from harness.parse._spans import byte_spans
 from harness.parse._terminal import CONTROL, render
-from harness.parse._types import Ask, Reading, ReadRules, Stop, make_reading
+from harness.parse._types import Ask, Reading, ReadRules, Stop, make_reading, unclosed_reasoning, unless_cut
 
 __all__ = ["read_string", "read_text"]
 
 _BOM: Final = "\ufeff"
 _REFUSAL: Final = re.compile(
-    r"\bI(?:['\u2019]m| am) (?:not able|unable|sorry)\b|\bI (?:can(?:not|['\u2019]t| not)|won['\u2019]t|will not|must decline|decline)\b"
+    r"\bI(?:['\u2019]m| am) (?:not able|unable|sorry)\b"
+    r"|\bI (?:can(?:not|['\u2019]t| not)|won['\u2019]t|will not|must decline|decline)\b"
     r"|\bI(?:['\u2019]d| would) (?:rather not|prefer not)\b|\bas an AI\b|\bunable to (?:help|assist|comply)\b",
     re.IGNORECASE,
 )
@@ -41,7 +42,9 @@ def read_text(data: bytes, *, ask: Ask, stop: Stop, rules: ReadRules) -> Reading
 
 
 def read_string(text: str, *, ask: Ask, stop: Stop, rules: ReadRules) -> Reading:
-    """Read the text of an answer. A text that holds half a surrogate pair, as a decoded JSON string may, has no bytes."""
+    """Read the text of an answer. A text that holds half a surrogate pair, as a decoded JSON string may, has no
+    bytes.
+    """
     if not text.isascii() and LONE_SURROGATE.search(text):
         return make_reading("malformed", "lone_surrogate")
     controls = CONTROL.search(text) is not None
@@ -50,7 +53,7 @@ def read_string(text: str, *, ask: Ask, stop: Stop, rules: ReadRules) -> Reading
     start = 1 if rules.bom and text.startswith(_BOM) else 0
     if not text[start:].strip():
         name = "no_bytes" if not text else "only_space"
-        return make_reading(*(("truncated", "stop_length") if stop == "length" else ("empty", name)), text=text)
+        return unless_cut(stop, "empty", name, text)
     reading = _read(text, start, ask, stop, rules)
     if controls:
         reading = _with_controls(reading)
@@ -73,19 +76,17 @@ def _read_prose(text: str, start: int, stop: Stop, rules: ReadRules) -> Reading:
     if rules.reasoning:
         rest, left_open = split_reasoning(text, start, inside=False)
         if left_open:
-            status, name = ("truncated", "inside_reasoning") if stop == "length" else ("malformed", "unclosed_reasoning")
-            return make_reading(status, name, text=text, reasoning=text[rest:])  # type: ignore[arg-type]
+            return unclosed_reasoning(stop, text, text[rest:])
         if rest > start:
             reasoning = text[start:rest]
             start = rest + len(text[rest:]) - len(text[rest:].lstrip())
             if start == len(text):
-                status, name = ("truncated", "stop_length") if stop == "length" else ("empty", "reasoning_only")
-                return make_reading(status, name, text=text, reasoning=reasoning)  # type: ignore[arg-type]
+                return unless_cut(stop, "empty", "reasoning_only", text, reasoning)
     if CONTROL.search(text, start):
         return make_reading("malformed", "terminal_control_bytes", text=text, reasoning=reasoning)
     span = byte_spans(text, [(start, len(text))])
-    status, name = ("truncated", "stop_length") if stop == "length" else ("parsed", "")
-    return make_reading(status, name, value=json.dumps(text[start:]), span=span, text=text, reasoning=reasoning)  # type: ignore[arg-type]
+    reading = unless_cut(stop, "parsed", "", text, reasoning)
+    return replace(reading, value=json.dumps(text[start:]), span=span)
 
 
 def _with_controls(reading: Reading) -> Reading:
@@ -97,9 +98,15 @@ def _with_controls(reading: Reading) -> Reading:
 
 
 def _with_refusal(text: str, ask: Ask, reading: Reading) -> Reading:
-    """Words of refusal are a flag where no value stands, or where the text is the answer; inside a value they are data."""
+    """Words of refusal are a flag where no value stands, or where the text is the answer; inside a value they are
+    data.
+    """
     is_text = reading.value is None if ask != "text" else True
-    if not is_text or reading.status not in ("malformed", "parsed", "truncated") or not _REFUSAL.search(text, 0, _REFUSAL_REACH):
+    if (
+        not is_text
+        or reading.status not in ("malformed", "parsed", "truncated")
+        or not _REFUSAL.search(text, 0, _REFUSAL_REACH)
+    ):
         return reading
     return replace(reading, flags=(*reading.flags, "refusal_like"))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from harness.parse._message import Ending, Message, as_counts, as_text
+from harness.parse._message import Ending, Message, as_counts, as_list, as_object, as_text
 
 __all__ = ["ENDINGS", "feed", "whole"]
 
@@ -28,9 +28,10 @@ def whole(root: dict[str, Any]) -> Message:
         return message
     _open(message, root)
     content = root.get("content")
-    if isinstance(content, list):
+    blocks = as_list(content)
+    if blocks is not None:
         message.texts = []
-        for block in cast("list[Any]", content):
+        for block in blocks:
             _block(message, block)
     elif content is not None:
         message.fault = "not_json"
@@ -45,10 +46,10 @@ def _open(message: Message, body: dict[str, Any]) -> None:
 
 def _block(message: Message, block: Any) -> None:
     """Sort one content block, or the part of one that a delta brings."""
-    if not isinstance(block, dict):
+    body = as_object(block)
+    if body is None:
         message.fault = "not_json"
         return
-    body = cast("dict[str, Any]", block)
     kind = body.get("type")
     if kind in ("text", "text_delta"):
         message.texts = message.texts or []
@@ -65,18 +66,18 @@ def _block(message: Message, block: Any) -> None:
 def feed(message: Message, event: dict[str, Any]) -> None:
     """Add one streamed event."""
     kind = event.get("type")
-    inner: Any = event.get({"message_start": "message", "content_block_start": "content_block"}.get(str(kind), "delta"))
-    if kind == "message_start" and isinstance(inner, dict):
+    if kind == "message_start":
+        opened = as_object(event.get("message")) or {}
         message.texts = message.texts or []
-        _open(message, cast("dict[str, Any]", inner))
-        content = inner.get("content")
-        for block in cast("list[Any]", content) if isinstance(content, list) else []:
+        _open(message, opened)
+        for block in as_list(opened.get("content")) or []:
             _block(message, block)
-    elif kind in ("content_block_start", "content_block_delta"):
-        _block(message, inner)
+    elif kind == "content_block_start":
+        _block(message, event.get("content_block"))
+    elif kind == "content_block_delta":
+        _block(message, event.get("delta"))
     elif kind == "message_delta":
         message.usage.update(as_counts(event.get("usage")))
-        if isinstance(inner, dict):
-            message.stop = as_text(cast("dict[str, Any]", inner).get("stop_reason")) or message.stop
+        message.stop = as_text((as_object(event.get("delta")) or {}).get("stop_reason")) or message.stop
     elif kind == "message_stop":
         message.done = True

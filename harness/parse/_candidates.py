@@ -2,8 +2,8 @@
 
 Nothing is chosen here. The rules that matter:
 
-- A value counts only if the whole of it is valid; nothing inside a broken value is ever looked at, so that a cut or a repair
-  can't promote a part to the answer.
+- A value counts only if the whole of it is valid; nothing inside a broken value is ever looked at, so that a cut or a
+  repair can't promote a part to the answer.
 - A closing bracket that nothing opened means that the values before it stood inside something whose head is missing.
 - A reasoning tag outside every value is one; inside a string it is data.
 """
@@ -125,7 +125,8 @@ class _Surveyor:
             self.openers += 1
             self.at = start + 1
             return
-        # A closing tag that the walk passed over inside a valid string is data; one it did not reach ends the reasoning.
+        # A closing tag that the walk passed over inside a valid string is data; one it did not reach ends the
+        # reasoning.
         closing = self._closing_from(read.at)
         if not (read.strong or read.ended or read.reason == "too_deep"):
             self.openers += read.depth

@@ -12,7 +12,7 @@ from typing import Final
 from harness.parse._fences import Fence, fences, split_reasoning
 from harness.parse._spans import byte_spans
 from harness.parse._terminal import CONTROL
-from harness.parse._types import Reading, ReadRules, Stop, make_reading
+from harness.parse._types import Reading, ReadRules, Stop, make_reading, unclosed_reasoning, unless_cut
 
 __all__ = ["read_code"]
 
@@ -41,13 +41,11 @@ def read_code(text: str, start: int, stop: Stop, rules: ReadRules) -> Reading:
     if rules.reasoning:
         rest, left_open = split_reasoning(text, start, inside=True)
         if left_open:
-            status, name = ("truncated", "inside_reasoning") if stop == "length" else ("malformed", "unclosed_reasoning")
-            return make_reading(status, name, text=text)  # type: ignore[arg-type]
+            return unclosed_reasoning(stop, text)
         reasoning = text[start:rest] or None
         start = rest
         if not text[start:].strip():
-            status, name = ("truncated", "stop_length") if stop == "length" else ("empty", "reasoning_only")
-            return make_reading(status, name, text=text, reasoning=reasoning)  # type: ignore[arg-type]
+            return unless_cut(stop, "empty", "reasoning_only", text, reasoning)
     found = fences(text, start)
     drafts = [draft for one in found if (draft := _draft(text, one)) is not None and _counts(text, draft)]
     if not drafts:
@@ -65,7 +63,9 @@ def read_code(text: str, start: int, stop: Stop, rules: ReadRules) -> Reading:
 
 
 def _draft(text: str, fence: Fence) -> _Draft | None:
-    """The code of a fence that isn't tagged as something else. An opening line that holds no tag holds code: `def` is none."""
+    """The code of a fence that isn't tagged as something else. An opening line that holds no tag holds code: `def` is
+    none.
+    """
     opening = _TAG.fullmatch(text, fence.after_run, max(fence.after_run, fence.start - 1))
     word, more = (opening[1], opening[2]) if opening else (None, None)
     python = word is not None and word.lower() in _PYTHON_TAGS
@@ -137,8 +137,6 @@ def _around(text: str, start: int, found: list[Fence]) -> str:
 
 
 def _no_code(text: str, found: list[Fence], stop: Stop, reasoning: str | None) -> Reading:
-    if stop == "length":
-        return make_reading("truncated", "stop_length", text=text, reasoning=reasoning)
-    if found and all(not text[one.after_run : one.end].strip() or not text[one.start : one.end].strip() for one in found):
-        return make_reading("empty", "empty_fence", text=text, reasoning=reasoning)
-    return make_reading("malformed", "not_code", text=text, reasoning=reasoning)
+    if found and all(not text[one.start : one.end].strip() for one in found):
+        return unless_cut(stop, "empty", "empty_fence", text, reasoning)
+    return unless_cut(stop, "malformed", "not_code", text, reasoning)

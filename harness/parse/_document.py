@@ -1,7 +1,7 @@
 """Reading one object, or one list, out of a text.
 
-A whole-text parse comes first. Else the text is surveyed; exactly one valid value of the asked shape is an answer, two that differ are
-ambiguous, and everything else gets its own name.
+A whole-text parse comes first. Else the text is surveyed; exactly one valid value of the asked shape is an answer, two
+that differ are ambiguous, and everything else gets its own name.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from harness.parse._candidates import Block, Spot, Survey, survey
 from harness.parse._json import Integer, load, normal, trim
 from harness.parse._scan import Broken, Value, scan, scan_scalar
 from harness.parse._spans import byte_spans
-from harness.parse._types import Ask, Reading, ReadRules, Stop, make_reading
+from harness.parse._types import Ask, Reading, ReadRules, Stop, make_reading, unclosed_reasoning, unless_cut
 
 __all__ = ["read_document", "read_value"]
 
 _OPENS: Final[dict[str, str]] = {"object": "{", "array": "["}
 _FENCE_HEAD: Final = re.compile(r"(`{3,}|~{3,})[ \t]*([A-Za-z][\w.+#-]*)?[ \t]*(?:\r?\n)?")
+_SPACE: Final = re.compile(r"\s")
 _CALL_KEYS: Final = (
     frozenset({"name", "arguments"}), frozenset({"name", "parameters"}),
     frozenset({"id", "name", "arguments"}), frozenset({"type", "name", "arguments"}),
@@ -107,13 +108,13 @@ def _is_call(value: dict[str, Any]) -> bool:
 def _judge(text: str, found: Survey, ask: Ask, stop: Stop, rules: ReadRules) -> Reading:
     """What the survey amounts to, where prose may stand around the value."""
     if found.unclosed_reasoning:
-        return _unclosed(text, stop)
+        return unclosed_reasoning(stop, text)
     mark = _OPENS[ask]
     asked = [spot for spot in found.values if spot.mark == mark or (rules.list_not_object and ask == "object")]
     allowed = [spot for spot in asked if spot.block is None or _fence_allowed(spot.block, rules)]
     if found.unfinished is not None and text[found.unfinished.start] == mark and allowed:
         # A second answer had begun; whether it would have been the same one nobody can know.
-        return make_reading("truncated", "stop_length", text=text) if stop == "length" else _broken(text, found)
+        return unless_cut(stop, "malformed", _diagnosis(text, found), text)
     if allowed:
         return _end(_candidates(text, allowed, found, ask, rules), stop)
     if asked:
@@ -143,12 +144,6 @@ def _candidates(text: str, spots: list[Spot], found: Survey, ask: Ask, rules: Re
     return _shaped(text, first.value, load(first.value.read(text))[1], ask, rules, *flags)
 
 
-def _unclosed(text: str, stop: Stop) -> Reading:
-    if stop == "length":
-        return make_reading("truncated", "inside_reasoning", text=text)
-    return make_reading("malformed", "unclosed_reasoning", text=text)
-
-
 def _other_shape(text: str, found: Survey, ask: Ask, rules: ReadRules) -> Reading | None:
     """A valid value of another shape, where it can be nothing but the answer that was meant."""
     rest = _whole(text, found.rest, len(text), ask, rules)
@@ -169,33 +164,29 @@ def _other_shape(text: str, found: Survey, ask: Ask, rules: ReadRules) -> Readin
 
 def _nothing(text: str, found: Survey, stop: Stop) -> Reading:
     """No valid value that could be the answer."""
-    rest = text[found.rest :]
-    if stop == "length":
-        return make_reading("truncated", "stop_length", text=text)
-    if found.reasoning and not rest.strip():
-        return make_reading("empty", "reasoning_only", text=text)
+    if found.reasoning and not text[found.rest :].strip():
+        return unless_cut(stop, "empty", "reasoning_only", text)
     if found.blocks and not found.broken and all(_is_blank(text, block) for block in found.blocks):
-        return make_reading("empty", "empty_fence", text=text)
-    return _broken(text, found)
+        return unless_cut(stop, "empty", "empty_fence", text)
+    return unless_cut(stop, "malformed", _diagnosis(text, found), text)
 
 
 def _is_blank(text: str, block: Block) -> bool:
     return not text[block.start : block.end].strip()
 
 
-def _broken(text: str, found: Survey) -> Reading:
-    """The diagnosis: of the first broken value that can hardly be prose, else of the first that has a name."""
+def _diagnosis(text: str, found: Survey) -> str:
+    """The reason: of the first broken value that can hardly be prose, else of the first that has a name."""
     ranked: list[Broken] = [one for one in found.broken if one.strong]
     ranked += [one for one in found.broken if one.reason != "no_json"]
-    if found.unfinished is not None and not ranked:
-        ranked.append(found.unfinished)
     if ranked:
-        return make_reading("malformed", ranked[0].reason, text=text)
-    start, end = _inside(text, found)
-    scalar = scan_scalar(text, start, end) if start < end and text[start] not in "{[" else "no_json"
+        return ranked[0].reason
     # A lone word or number may have a name (NaN, None, 'x'); text that merely begins like one has none.
-    lone = isinstance(scalar, str) and not re.search(r"\s", text[start:end]) and scalar not in ("placeholder", "comment")
-    return make_reading("malformed", scalar if lone and isinstance(scalar, str) else "no_json", text=text)
+    start, end = _inside(text, found)
+    if start == end or text[start] in "{[" or _SPACE.search(text, start, end):
+        return "no_json"
+    scalar = scan_scalar(text, start, end)
+    return scalar if isinstance(scalar, str) and scalar not in ("placeholder", "comment") else "no_json"
 
 
 def _inside(text: str, found: Survey) -> tuple[int, int]:
@@ -206,7 +197,7 @@ def _inside(text: str, found: Survey) -> tuple[int, int]:
 def _without_prose(text: str, found: Survey, ask: Ask, stop: Stop, rules: ReadRules) -> Reading:
     """Only the whole text, or with `fence` the whole of one fence, may be the answer; the survey explains the rest."""
     if found.unclosed_reasoning:
-        return _unclosed(text, stop)
+        return unclosed_reasoning(stop, text)
     flags: tuple[str, ...] = ()
     inner = found.rest, len(text)
     if rules.fence:
@@ -233,7 +224,9 @@ def _without_prose(text: str, found: Survey, ask: Ask, stop: Stop, rules: ReadRu
 
 
 def _peel(text: str, start: int) -> tuple[int, int, bool]:
-    """text[start:] without white space, one leading fence line and one trailing fence; and whether a fence was left open."""
+    """text[start:] without white space, one leading fence line and one trailing fence; and whether a fence was left
+    open.
+    """
     end = len(text)
     while start < end and text[start].isspace():
         start += 1
@@ -255,7 +248,9 @@ def _run_start(text: str, start: int, end: int) -> int:
 
 
 def read_value(text: str, rules: ReadRules) -> tuple[str, tuple[str, ...]] | None:
-    """The JSON text of the one value, of any kind, that `text` is the whole of, and the leniencies it took; None if it isn't."""
+    """The JSON text of the one value, of any kind, that `text` is the whole of, and the leniencies it took; None if
+    it isn't.
+    """
     start, end = trim(text, 0, len(text))
     if load(text[start:end])[0]:
         return text[start:end], ()

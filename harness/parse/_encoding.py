@@ -1,10 +1,13 @@
-"""Undoing Content-Encoding as a step that is checked: the end of the stream reached, its checksum right, nothing after it."""
+"""Undoing Content-Encoding as a step that is checked: the end of the stream reached, its checksum right, nothing
+after it.
+"""
 
 from __future__ import annotations
 
+import importlib
 import zlib
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["MAX_DECODED", "Decoded", "decode"]
 
@@ -14,7 +17,9 @@ MAX_DECODED: Final = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What came out; `fault` is "", "decode_cut" (it just ends) or "decode_failed" (it is wrong, or nobody here reads it)."""
+    """What came out; `fault` is "", "decode_cut" (it just ends) or "decode_failed" (it is wrong, or nobody here reads
+    it).
+    """
 
     data: bytes
     fault: str = ""
@@ -95,9 +100,9 @@ def _inflate(data: bytes, window: int, before: list[bytes], room: int) -> tuple[
 
 
 def _brotli(data: bytes) -> bytes:
-    import brotli  # rare: nothing asks for it
-
-    reader = brotli.Decompressor()
+    # Rare: nothing asks for it. The library ships no types.
+    brotli: Any = importlib.import_module("brotli")
+    reader: Any = brotli.Decompressor()
     parts: list[bytes] = []
     size = 0
     feed = data

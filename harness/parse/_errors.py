@@ -1,4 +1,6 @@
-"""What a provider's error says: by HTTP status, by the error object in the body, and, for want of better, by its words."""
+"""What a provider's error says: by HTTP status, by the error object in the body, and, for want of better, by its
+words.
+"""
 
 from __future__ import annotations
 
@@ -26,21 +28,21 @@ _BILLING_KINDS: Final = frozenset({
     "insufficient_balance", "insufficient_credits", "credit_balance_too_low",
 })  # fmt: skip
 _BILLING_WORDS: Final = re.compile(
-    r"credit balance|(?:insufficient|not enough|no more|out of|run out of|used up (?:all )?your) (?:credits?|balance|funds|quota)\b"
+    r"credit balance|(?:insufficient|not enough|no more|out of|used up (?:all )?your) (?:credits?|balance|funds|quota)\b"
     r"|billing (?:details|hard limit|account|limit|is not)|check your (?:plan|billing)|payment (?:is )?required"
     r"|exceeded your current quota|(?:add|purchase|buy) (?:more )?credits",
     re.IGNORECASE,
 )
 _CONTEXT_KINDS: Final = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"})
 _CONTEXT_WORDS: Final = re.compile(
-    r"maximum context length|context[ _](?:length|window|limit|size)|prompt is too long|(?:prompt|input) (?:is )?(?:too long|exceeds)"
+    r"maximum context length|context[ _](?:length|window|limit|size)|(?:prompt|input) (?:is )?(?:too long|exceeds)"
     r"|exceeds? the (?:model's |available )?context|exceed context limit|too many (?:input )?tokens",
     re.IGNORECASE,
 )
 _AUTH_KINDS: Final = frozenset({"authentication_error", "invalid_api_key", "invalid_authentication", "unauthenticated"})
 _MODEL_KINDS: Final = frozenset({"model_not_found", "model_not_available", "unknown_model"})
 _MODEL_WORDS: Final = re.compile(
-    r"\bmodels?\b.{0,200}?(?:not (?:be )?found|does ?n[o']t exist|does not exist|not available|unknown|no such|not loaded)"
+    r"\bmodels?\b.{0,200}?(?:not (?:be )?found|does(?:n't| not) exist|not available|unknown|no such|not loaded)"
     r"|(?:no such|unknown|(?:could )?not find(?: the)?|unable to find(?: the)?|not found:?) model\b|^model: ",
     re.IGNORECASE | re.DOTALL,
 )
@@ -57,17 +59,19 @@ _WORDS_REACH: Final = 2000
 
 
 def error_in(root: Any) -> ApiError | None:
-    """The error that a JSON body holds, in any of the shapes that the protocols and their imitators use; None if none."""
+    """The error that a JSON body holds, in any of the shapes that the protocols and their imitators use; None if
+    none.
+    """
     if not isinstance(root, dict):
         return None
     body = cast("dict[str, Any]", root)
-    error = body.get("error")
+    error: Any = body.get("error")
     if isinstance(error, str) and error:
         return _error({**body, "message": error})
     if isinstance(error, dict) and error:
         return _error(cast("dict[str, Any]", error))
     if error:
-        return _error({"message": str(error)[:_WORDS_REACH]})
+        return ApiError()
     if body.get("object") == "error" or body.get("type") == "error":
         return _error({key: value for key, value in body.items() if key != "type"})
     return None

@@ -1,4 +1,6 @@
-"""Code fences and reasoning tags in a text that isn't JSON: the lines that open and close them (after CommonMark 0.31, 4.5)."""
+"""Code fences and reasoning tags in a text that isn't JSON: the lines that open and close them (after CommonMark
+0.31, 4.5).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ _LAST_RUN: Final = re.compile(r"(`{3,}|~{3,})\s*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """One fence: `info` is what follows its opening run, `head` where that run's line begins, the content text[start:end].
+    """One fence: `info` is what follows its opening run, `head` where that run's line begins, the content
+    text[start:end].
 
     `start` is after the opening line; what an opening line holds beside a language tag is for the reader to judge.
     """
@@ -59,8 +62,8 @@ def _fence(opened: re.Match[str], end: int, foot: int, *, closed: bool) -> Fence
 def split_reasoning(text: str, start: int, *, inside: bool) -> tuple[int, bool]:
     """(where the answer begins, whether a reasoning tag is left open).
 
-    Reasoning blocks at the head end at their closing tags; after them a closing tag that nothing opened makes all before it
-    reasoning. With `inside`, so does one that was opened further in, and tags in code fences are data.
+    Reasoning blocks at the head end at their closing tags; after them a closing tag that nothing opened makes all
+    before it reasoning. With `inside`, so does one that was opened further in, and tags in code fences are data.
     """
     at = start
     while (head := _head(text, at)) is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from harness.parse import _scan
 from harness.parse._scan import BRACKETS, LONE_SURROGATE, MAX_DEPTH, MAX_DIGITS, STRING, SURROGATE_ESCAPE
@@ -90,7 +90,9 @@ def load(text: str) -> tuple[bool, Any]:
 
 
 def _load_slowly(text: str) -> tuple[bool, Any]:
-    """What :func:`load` says when its caller's stack leaves the C decoder no room: the right verdict, and an empty value."""
+    """What :func:`load` says when its caller's stack leaves the C decoder no room: the right verdict, and an empty
+    value.
+    """
     inner = trim(text, 0, len(text))
     if inner[0] == inner[1] or text[inner[0]] not in "{[":
         return False, None
@@ -144,9 +146,9 @@ def _tagged(value: Any) -> Any:
     if isinstance(value, (Integer, _Float)):
         return {"n": str(value)}
     if isinstance(value, dict):
-        return ["o", {key: _tagged(item) for key, item in value.items()}]
+        return ["o", {key: _tagged(item) for key, item in cast("dict[str, Any]", value).items()}]
     if isinstance(value, list):
-        return ["l", *[_tagged(item) for item in value]]
+        return ["l", *map(_tagged, cast("list[Any]", value))]
     return value
 
 

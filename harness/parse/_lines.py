@@ -1,7 +1,7 @@
 """Many texts at once: one JSON line in, one JSON line out.
 
-In: {"id", "text" or "bytes_b64", "ask", "stop"}. Out: {"id", "status", "reason", "value", "flags"}, printable ASCII, where `value`
-is the answer's JSON itself, its numbers as they were written.
+In: {"id", "text" or "bytes_b64", "ask", "stop"}. Out: {"id", "status", "reason", "value", "flags"}, printable ASCII,
+where `value` is the answer's JSON itself, its numbers as they were written.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ def _read_line(line: bytes, number: int, rules: ReadRules) -> str:
         raise wrong('is not a JSON object; expected {"id", "text" or "bytes_b64", "ask", "stop"}')
     unknown = sorted(set(fields) - _FIELDS)
     if unknown:
-        raise wrong(f"has the unknown field {ascii(unknown[0])}; expected id, text or bytes_b64, ask, stop")
+        raise wrong(f"has the unknown field {unknown[0]!a}; expected id, text or bytes_b64, ask, stop")
     if not isinstance(fields.get("id"), (str, int)):
         raise wrong("has no id; expected a string or an integer")
     ask, stop = fields.get("ask"), fields.get("stop") or "none"
     if ask not in _ASKS:
-        raise wrong(f"asks for {ascii(ask)}; expected one of {', '.join(_ASKS)}")
+        raise wrong(f"asks for {ask!a}; expected one of {', '.join(_ASKS)}")
     if stop not in _STOPS:
-        raise wrong(f"has the stop {ascii(stop)}; expected one of {', '.join(_STOPS)}, or null")
+        raise wrong(f"has the stop {stop!a}; expected one of {', '.join(_STOPS)}, or null")
     if ("text" in fields) == ("bytes_b64" in fields):
         raise wrong("has to hold either text or bytes_b64")
     content = fields.get("text", fields.get("bytes_b64"))

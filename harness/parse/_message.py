@@ -11,7 +11,7 @@ from harness.parse._answer import read_string
 from harness.parse._errors import ApiError
 from harness.parse._types import Ask, Reading, ReadRules, make_reading
 
-__all__ = ["Ending", "Message", "as_counts", "as_text", "read_message"]
+__all__ = ["Ending", "Message", "as_counts", "as_list", "as_object", "as_text", "read_message"]
 
 Ending = Literal["end", "length", "refusal", "filter", "tool", "pause", "idle"]
 
@@ -20,8 +20,9 @@ Ending = Literal["end", "length", "refusal", "filter", "tool", "pause", "idle"]
 class Message:
     """What an envelope says, blocks sorted by type.
 
-    `texts` is None where the content field is null or missing, and empty where there are blocks but none of text. `stop`
-    is the provider's own word. `fault` is set by what makes the envelope unreadable, `error` by an error inside it.
+    `texts` is None where the content field is null or missing, and empty where there are blocks but none of text.
+    `stop` is the provider's own word. `fault` is set by what makes the envelope unreadable, `error` by an error inside
+    it.
     """
 
     texts: list[str] | None = None
@@ -42,20 +43,29 @@ class Message:
         return "".join(self.texts) if self.texts else None
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """`value` if it is a string, else nothing."""
     return value if isinstance(value, str) else ""
 
 
-def as_counts(value: Any, prefix: str = "") -> dict[str, int]:
+def as_object(value: object) -> dict[str, Any] | None:
+    """`value` if it is a JSON object."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def as_list(value: object) -> list[Any] | None:
+    """`value` if it is a JSON list."""
+    return cast("list[Any]", value) if isinstance(value, list) else None
+
+
+def as_counts(value: object, prefix: str = "") -> dict[str, int]:
     """The integer fields of a usage object; those of objects inside it under `outer.inner`."""
     found: dict[str, int] = {}
-    if isinstance(value, dict):
-        for key, item in cast("Mapping[str, Any]", value).items():
-            if isinstance(item, int) and not isinstance(item, bool) and abs(item) < 2**53:
-                found[prefix + key] = item
-            elif isinstance(item, dict) and not prefix:
-                found.update(as_counts(item, f"{key}."))
+    for key, item in (as_object(value) or {}).items():
+        if isinstance(item, int) and not isinstance(item, bool) and abs(item) < 2**53:
+            found[prefix + key] = item
+        elif isinstance(item, dict) and not prefix:
+            found.update(as_counts(cast("object", item), f"{key}."))
     return found
 
 

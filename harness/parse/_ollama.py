@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from harness.parse._message import Ending, Message, as_text
+from harness.parse._message import Ending, Message, as_object, as_text
 
 __all__ = ["ENDINGS", "feed", "whole"]
 
@@ -29,10 +29,10 @@ def whole(root: dict[str, Any]) -> Message:
 def feed(message: Message, event: dict[str, Any]) -> None:
     """Add one streamed line; the last one has `done` and the counts."""
     message.model = message.model or as_text(event.get("model")) or None
-    body = event.get("message")
-    if isinstance(body, dict):
-        _take(message, cast("dict[str, Any]", body))
-    elif body is not None:
+    body = as_object(event.get("message"))
+    if body is not None:
+        _take(message, body)
+    elif event.get("message") is not None:
         message.fault = "not_json"
     if event.get("done") is True:
         message.done = True

@@ -1,10 +1,12 @@
-"""The envelope of OpenAI-compatible chat completions, whole and streamed (platform.openai.com/docs/api-reference/chat)."""
+"""The envelope of OpenAI-compatible chat completions, whole and streamed
+(platform.openai.com/docs/api-reference/chat).
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from harness.parse._message import Ending, Message, as_counts, as_text
+from harness.parse._message import Ending, Message, as_counts, as_list, as_object, as_text
 
 __all__ = ["ENDINGS", "feed", "whole"]
 
@@ -21,21 +23,21 @@ _THOUGHTS: Final = ("reasoning_content", "reasoning")
 def whole(root: dict[str, Any]) -> Message:
     """The message of a response body."""
     message = Message(model=as_text(root.get("model")) or None, usage=as_counts(root.get("usage")), done=True)
-    choices = root.get("choices")
-    if not isinstance(choices, list) or not choices:
+    choices = as_list(root.get("choices"))
+    if not choices:
         message.fault = "no_choices"
         return message
-    message.many = len(cast("list[Any]", choices)) > 1
-    choice: Any = choices[0]
-    if not isinstance(choice, dict):
+    message.many = len(choices) > 1
+    choice = as_object(choices[0])
+    if choice is None:
         message.fault = "not_json"
         return message
     message.stop = as_text(choice.get("finish_reason")) or None
-    body = choice.get("message")
-    if body is not None and not isinstance(body, dict):
+    body = as_object(choice.get("message"))
+    if body is not None:
+        _take(message, body)
+    elif choice.get("message") is not None:
         message.fault = "not_json"
-    elif body:
-        _take(message, cast("dict[str, Any]", body))
     return message
 
 
@@ -45,9 +47,9 @@ def _take(message: Message, body: dict[str, Any]) -> None:
     if isinstance(content, str):
         message.texts = message.texts or []
         message.texts.append(content)
-    elif isinstance(content, list):
+    elif (parts := as_list(content)) is not None:
         message.texts = message.texts or []
-        for part in cast("list[Any]", content):
+        for part in parts:
             _part(message, part)
     elif content is not None:
         message.fault = "not_json"
@@ -62,9 +64,9 @@ def _take(message: Message, body: dict[str, Any]) -> None:
 
 
 def _part(message: Message, part: Any) -> None:
-    if not isinstance(part, dict):
+    body = as_object(part)
+    if body is None:
         return
-    body = cast("dict[str, Any]", part)
     kind = body.get("type")
     if kind in ("text", "output_text") and isinstance(body.get("text"), str):
         message.texts = message.texts or []
@@ -79,17 +81,13 @@ def feed(message: Message, event: dict[str, Any]) -> None:
     """Add one streamed chunk."""
     message.model = message.model or as_text(event.get("model")) or None
     message.usage.update(as_counts(event.get("usage")))
-    choices = event.get("choices")
-    if not isinstance(choices, list):
-        return
-    for choice in cast("list[Any]", choices):
-        if not isinstance(choice, dict):
+    for each in as_list(event.get("choices")) or []:
+        choice = as_object(each)
+        if choice is None:
             message.fault = "not_json"
             continue
         if choice.get("index", 0) != 0:
             message.many = True
             continue
-        delta = choice.get("delta")
-        if isinstance(delta, dict):
-            _take(message, cast("dict[str, Any]", delta))
+        _take(message, as_object(choice.get("delta")) or {})
         message.stop = as_text(choice.get("finish_reason")) or message.stop

@@ -66,8 +66,8 @@ def read_reply(
 ) -> Reading:
     """Read a recorded response.
 
-    `max_wait` is the longest wait, in seconds, that a Retry-After may ask for before the advice is give_up; `now` is the
-    response's recorded time, for a Retry-After date in a response without a Date.
+    `max_wait` is the longest wait, in seconds, that a Retry-After may ask for before the advice is give_up; `now` is
+    the response's recorded time, for a Retry-After date in a response without a Date.
     """
     reading = _read(wire, _CODECS[protocol], protocol, ask, rules, stream=stream)
     if reading.retry != "backoff":
@@ -119,7 +119,7 @@ def _object(text: str) -> dict[str, Any] | str:
     """The JSON object that `text` is, or the reason why it is none."""
     good, root = load(text)
     if good:
-        return root if isinstance(root, dict) else "not_json"
+        return cast("dict[str, Any]", root) if isinstance(root, dict) else "not_json"
     start, end = trim(text, 0, len(text))
     found = scan(text, start, end) if text[start : start + 1] in ("{", "[") else None
     return "duplicate_key" if isinstance(found, Broken) and found.reason == "duplicate_key" else "not_json"
@@ -213,13 +213,20 @@ def _end_of_stream(
             return make_reading("error", "empty_body")
         if not events and re.search(r"^data:", text, re.MULTILINE) is None and codec.events is server_sent:
             return make_reading("error", "not_json" if text.strip(": \r\n\t") and ":" not in text[:1] else "stream_cut")
-        # OpenAI-compatible servers often leave the last mark out; their finish_reason is the provider's word all the same.
+        # OpenAI-compatible servers often leave the last mark out; their finish_reason is the provider's word
+        # all the same.
         if message.stop and codec.feed is _openai.feed and not broken:
             return _flagged(read_message(message, codec.endings, ask, rules), "no_done_marker")
         if broken == "not_json" and not events:
             return make_reading("error", "not_json")
         return _cut("duplicate_key" if broken == "duplicate_key" else "stream_cut", message, *after_stop)
-    if codec.feed is _openai.feed and not message.stop and message.texts is None and not message.many and not message.tool:
+    if (
+        codec.feed is _openai.feed
+        and not message.stop
+        and message.texts is None
+        and not message.many
+        and not message.tool
+    ):
         return _cut("no_choices", message)
     reading = read_message(message, codec.endings, ask, rules)
     return _flagged(reading, "cut_after_stop_reason") if transport_cut else reading

@@ -16,10 +16,11 @@ _MANY_DIGITS: Final = re.compile(r"[0-9]{19,}(?:\.[0-9]*)?")
 
 
 def advice(base: str, header: Callable[[str], str | None], max_wait: float, now: datetime | None) -> str:
-    """`base`, or for "backoff" what Retry-After makes of it: "after:N" in seconds, or "give_up" past `max_wait` seconds.
+    """`base`, or for "backoff" what Retry-After makes of it: "after:N" in seconds, or "give_up" past `max_wait`
+    seconds.
 
-    A date (RFC 9110, 10.2.3) counts from the response's own Date, so that no two clocks are compared, else from `now`. What
-    can't be read is as if it weren't there.
+    A date (RFC 9110, 10.2.3) counts from the response's own Date, so that no two clocks are compared, else from `now`.
+    What can't be read is as if it weren't there.
     """
     if base != "backoff":
         return base

@@ -1,4 +1,6 @@
-"""Reading JSON lines: every line one strict JSON value. Lines end at LF or CRLF and nowhere else; a bad one is named, never dropped."""
+"""Reading JSON lines: every line one strict JSON value. Lines end at LF or CRLF and nowhere else; a bad one is named,
+never dropped.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from harness.parse._document import read_value
 from harness.parse._fences import Fence, fences, split_reasoning
 from harness.parse._json import normal
 from harness.parse._spans import byte_spans
-from harness.parse._types import Reading, ReadRules, Stop, make_reading
+from harness.parse._types import Reading, ReadRules, Stop, make_reading, unclosed_reasoning, unless_cut
 
 __all__ = ["read_rows"]
 
@@ -33,7 +35,9 @@ class _Rows:
 
 
 def read_rows(text: str, start: int, stop: Stop, rules: ReadRules) -> Reading:
-    """Read text[start:], which isn't blank, as JSON lines; the line number in a reason counts from the first line read."""
+    """Read text[start:], which isn't blank, as JSON lines; the line number in a reason counts from the first line
+    read.
+    """
     whole = _rows(text, start, len(text), rules)
     if not whole.bad:
         return _answer(text, [whole], stop, None)
@@ -41,10 +45,10 @@ def read_rows(text: str, start: int, stop: Stop, rules: ReadRules) -> Reading:
     if rules.reasoning:
         rest, left_open = split_reasoning(text, start, inside=True)
         if left_open:
-            return _fail(text, stop, "inside_reasoning", "malformed", "unclosed_reasoning", None)
+            return unclosed_reasoning(stop, text)
         reasoning = text[start:rest] or None
         if not text[rest:].strip():
-            return _fail(text, stop, "stop_length", "empty", "reasoning_only", reasoning)
+            return unless_cut(stop, "empty", "reasoning_only", text, reasoning)
         if rest > start:
             start = _LINE_END.match(text, rest).end()  # type: ignore[union-attr]
             whole = _rows(text, start, len(text), rules)
@@ -53,14 +57,12 @@ def read_rows(text: str, start: int, stop: Stop, rules: ReadRules) -> Reading:
     blocks = [one for one in fences(text, start) if text[one.start : one.end].strip()]
     if not blocks:
         if fences(text, start) and not whole.any_like:
-            return _fail(text, stop, "stop_length", "empty", "empty_fence", reasoning)
+            return unless_cut(stop, "empty", "empty_fence", text, reasoning)
         return _bad(text, whole, stop, reasoning)
     return _fenced(text, start, blocks, stop, rules, reasoning)
 
 
-def _fenced(
-    text: str, start: int, blocks: list[Fence], stop: Stop, rules: ReadRules, reasoning: str | None
-) -> Reading:
+def _fenced(text: str, start: int, blocks: list[Fence], stop: Stop, rules: ReadRules, reasoning: str | None) -> Reading:
     read = [(one, _rows(text, one.start, one.end, rules)) for one in blocks]
     good = [(one, rows) for one, rows in read if not rows.bad]
     if not good:
@@ -118,9 +120,3 @@ def _bad(text: str, rows: _Rows, stop: Stop, reasoning: str | None) -> Reading:
         return make_reading("truncated", "stop_length", text=text, reasoning=reasoning)
     name = f"bad_line_{rows.bad}" if rows.any_like else "no_json"
     return make_reading("malformed", name, text=text, reasoning=reasoning)
-
-
-def _fail(text: str, stop: Stop, cut: str, status: str, name: str, reasoning: str | None) -> Reading:
-    if stop == "length":
-        return make_reading("truncated", cut, text=text, reasoning=reasoning)
-    return make_reading(status, name, text=text, reasoning=reasoning)  # type: ignore[arg-type]

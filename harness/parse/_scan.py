@@ -47,7 +47,9 @@ _NOTHING: Final = ReadRules.strict()
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A valid value text[start:end]. `edits` are the leniencies taken: (start, end, replacement, name), in text order."""
+    """A valid value text[start:end]. `edits` are the leniencies taken: (start, end, replacement, name), in text
+    order.
+    """
 
     start: int
     end: int
@@ -69,9 +71,9 @@ class Value:
 class Broken:
     """A value that begins at `start` and can't go on at `at`; `ended` when all up to the text's end is valid.
 
-    `depth` counts the brackets open at `at`. `started`: something was read that JSON begins a container with, or the fault
-    itself has a name. `strong`: it can hardly be anything but JSON, being an object up to a key, or a list up to a
-    string or a container.
+    `depth` counts the brackets open at `at`. `started`: something was read that JSON begins a container with, or the
+    fault itself has a name. `strong`: it can hardly be anything but JSON, being an object up to a key, or a list up to
+    a string or a container.
     """
 
     start: int
@@ -90,7 +92,9 @@ class _Refused(Exception):
 
 
 def skip_broken(text: str, start: int, limit: int) -> int:
-    """Where the brackets opened at `start` are closed, minding strings and nothing else; `limit` if that isn't before it."""
+    """Where the brackets opened at `start` are closed, minding strings and nothing else; `limit` if that isn't before
+    it.
+    """
     depth = 0
     for token in BRACKETS.finditer(text, start, limit):
         mark = token[0]
@@ -104,7 +108,9 @@ def skip_broken(text: str, start: int, limit: int) -> int:
 
 
 def scan(text: str, start: int, end: int, rules: ReadRules = _NOTHING) -> Value | Broken:
-    """Walk the object or list that opens at `start`; the text is taken to end at `end`. `rules` grants JSON leniencies."""
+    """Walk the object or list that opens at `start`; the text is taken to end at `end`. `rules` grants JSON
+    leniencies.
+    """
     walk = _Walk(text, start, end, rules)
     try:
         walk.container()
@@ -317,7 +323,9 @@ class _Walk:
         return string
 
     def _faulty_string(self) -> str:
-        """A string that the strict pattern refuses: allowed raw characters are written as escapes, anything else is named."""
+        """A string that the strict pattern refuses: allowed raw characters are written as escapes, anything else is
+        named.
+        """
         text, start = self.text, self.at
         edits: list[Edit] = []
         at = start + 1

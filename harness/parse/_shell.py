@@ -33,7 +33,7 @@ def check_choices(ask: str | None, stop: str) -> tuple[Ask, Stop]:
         given = "nothing" if ask is None else ascii(ask)
         raise UsageError(f"--ask: expected one of {', '.join(_ASKS)}, got {given}")
     if stop not in _STOPS:
-        raise UsageError(f"--stop: expected one of {', '.join(_STOPS)}, got {ascii(stop)}")
+        raise UsageError(f"--stop: expected one of {', '.join(_STOPS)}, got {stop!a}")
     return cast("Ask", ask), cast("Stop", stop)
 
 

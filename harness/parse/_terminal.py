@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 __all__ = ["CONTROL", "render"]
 
@@ -29,9 +30,10 @@ def render(text: str) -> str | None:
     if controls * (columns + height) + clears * columns * height > _WORK:
         return None
     import pyte  # loaded only by rule sets that say `terminal = "render"`
+    from pyte.modes import LNM
 
     screen = pyte.Screen(columns, height)
-    screen.set_mode(pyte.modes.LNM)
+    screen.set_mode(LNM)
     try:
         pyte.Stream(screen).feed(text)
         rows = [_row(screen.buffer[y], columns) for y in range(height)]
@@ -42,6 +44,6 @@ def render(text: str) -> str | None:
     return "\n".join(rows)
 
 
-def _row(cells: dict[int, object], columns: int) -> str:
+def _row(cells: Mapping[int, Any], columns: int) -> str:
     last = max((x for x in cells if x < columns), default=-1)
-    return "".join(cells[x].data for x in range(last + 1)).rstrip(" ")  # type: ignore[attr-defined]
+    return "".join(cells[x].data for x in range(last + 1)).rstrip(" ")

@@ -9,7 +9,17 @@ from typing import Literal
 from harness._errors import RulesError
 from harness._outcomes import Domain, Stage, Status, reason
 
-__all__ = ["Ask", "Protocol", "ReadRules", "Reading", "Stop", "Wire", "make_reading"]
+__all__ = [
+    "Ask",
+    "Protocol",
+    "ReadRules",
+    "Reading",
+    "Stop",
+    "Wire",
+    "make_reading",
+    "unclosed_reasoning",
+    "unless_cut",
+]
 
 Ask = Literal["object", "array", "jsonl", "python", "text"]
 Stop = Literal["end", "length", "none"]
@@ -46,9 +56,9 @@ class ReadRules:
     With `fence` and without `prose`: white space, one leading fence line and one trailing fence are taken off, and
     what is left must be the whole value.
 
-    What the value may be: `list_not_object` a list where an object was asked for, `tool_call_like` an object shaped like a
-    tool call. JSON faults that are read for what they plainly say, each leaving a flag of its name: `trailing_comma`, `comment`,
-    `single_quotes`, `python_literal`, `raw_control_char`.
+    What the value may be: `list_not_object` a list where an object was asked for, `tool_call_like` an object shaped
+    like a tool call. JSON faults that are read for what they plainly say, each leaving a flag of its name:
+    `trailing_comma`, `comment`, `single_quotes`, `python_literal`, `raw_control_char`.
 
     `terminal`: what to do about terminal control bytes; "render" replays them through a terminal emulator and marks
     the value `salvaged`.
@@ -70,7 +80,9 @@ class ReadRules:
 
     @classmethod
     def default(cls) -> ReadRules:
-        """The built-in `default`: the whole text, one fenced block, or one value in prose; reasoning tags, BOM, unclosed fence."""
+        """The built-in `default`: the whole text, one fenced block, or one value in prose; reasoning tags, BOM,
+        unclosed fence.
+        """
         return cls(fence=True, unclosed_fence=True, prose=True, reasoning=True, bom=True)
 
     @classmethod
@@ -80,7 +92,8 @@ class ReadRules:
 
     @classmethod
     def from_table(cls, table: Mapping[str, object]) -> ReadRules:
-        """Read a `[read]` table; what it does not name is off. Raises RulesError for an unknown key or a wrong value."""
+        """Read a `[read]` table; what it does not name is off. Raises RulesError for an unknown key or a wrong value.
+        """
         known = {field.name for field in fields(cls)}
         for key, value in table.items():
             if key not in known:
@@ -97,10 +110,11 @@ class ReadRules:
 class Reading:
     """What a reply was read as.
 
-    `value` is JSON text: for an object or an array the very characters that were sent; for JSON lines a list of the rows as sent;
-    for code and text the text as one JSON string (also a truncated text, and a refusal). `span` gives UTF-8 byte
-    offsets into `text`, one pair for what was read, or one for each candidate. `retry` is never, backoff, after:N or give_up.
-    `stop` is the provider's own word, `model` the model as the server resolved it, `usage` its integer counts.
+    `value` is JSON text: for an object or an array the very characters that were sent; for JSON lines a list of the
+    rows as sent; for code and text the text as one JSON string (also a truncated text, and a refusal). `span` gives
+    UTF-8 byte offsets into `text`, one pair for what was read, or one for each candidate. `retry` is never, backoff,
+    after:N or give_up. `stop` is the provider's own word, `model` the model as the server resolved it, `usage` its
+    integer counts.
     """
 
     status: Status
@@ -132,5 +146,30 @@ def make_reading(
     """A reading whose stage, domain and retry advice come from the taxonomy."""
     found = reason(status, name)
     return Reading(
-        status, name, found.stage, found.domain, found.retry if retry is None else retry, flags, value, span, text, reasoning
+        status,
+        name,
+        found.stage,
+        found.domain,
+        found.retry if retry is None else retry,
+        flags,
+        value,
+        span,
+        text,
+        reasoning,
     )
+
+
+def unless_cut(stop: Stop, status: Status, name: str, text: str, reasoning: str | None = None) -> Reading:
+    """What a text without a whole answer is read as: under a length stop that says enough, and nothing else is looked
+    for.
+    """
+    if stop == "length":
+        return make_reading("truncated", "stop_length", text=text, reasoning=reasoning)
+    return make_reading(status, name, text=text, reasoning=reasoning)
+
+
+def unclosed_reasoning(stop: Stop, text: str, reasoning: str | None = None) -> Reading:
+    """A reasoning tag that is never closed: nothing after it is an answer."""
+    if stop == "length":
+        return make_reading("truncated", "inside_reasoning", text=text, reasoning=reasoning)
+    return make_reading("malformed", "unclosed_reasoning", text=text, reasoning=reasoning)
