@@ -44,44 +44,65 @@ def append_all(connection: sqlite3.Connection, groups: Sequence[Sequence[Prepare
     nothing of it was written, except perhaps when COMMIT itself failed; settling that is the caller's part.
     """
     assert not connection.in_transaction, "an append starts outside any transaction"
+    # Savepoints make SQLite keep a second journal, so they are only for the rare case that something is refused.
+    try:
+        results = _commit(connection, groups, apart=False)
+    except LedgerError as refused:
+        if len(groups) == 1:
+            return [refused]
+        results = _commit(connection, groups, apart=True)
+    assert not connection.in_transaction, "an append ends outside any transaction"
+    return results
+
+
+def _commit(
+    connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]], *, apart: bool
+) -> list[list[Event] | LedgerError]:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        results = append_within(connection, groups)
+        results = append_within(connection, groups, apart=apart)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    assert not connection.in_transaction, "an append ends outside any transaction"
     return results
 
 
 def append_within(
-    connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]]
+    connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]], *, apart: bool
 ) -> list[list[Event] | LedgerError]:
-    """`append_all` inside the caller's transaction, which must have begun as IMMEDIATE."""
+    """`append_all` inside the caller's transaction, which must have begun as IMMEDIATE.
+
+    Unless the groups are kept `apart`, the first refusal is raised, and the caller must roll back.
+    """
     assert connection.in_transaction, "the head is read under the write lock"
     results: list[list[Event] | LedgerError] = []
     head = connection.execute(_HEAD).fetchone()
     seq, prev = head if head else (0, GENESIS_PREV)
     for group in groups:
-        connection.execute("SAVEPOINT one")
+        if apart:
+            connection.execute("SAVEPOINT one")
         events: list[Event] = []
         tip = (seq, prev)
+        at = now_text()
         try:
             for item in group:
                 _refuse_if_taken(connection, item)
-                event = seal(item, seq=seq + 1, prev=prev, at=now_text(), first=tip[0] + 1)
+                event = seal(item, seq=seq + 1, prev=prev, at=at, first=tip[0] + 1)
                 _insert(connection, event, item)
                 events.append(event)
                 seq, prev = event.seq, event.hash
         except LedgerError as refused:
+            if not apart:
+                raise
             connection.execute("ROLLBACK TO one")
             seq, prev = tip
             results.append(refused)
         else:
             results.append(events)
-        connection.execute("RELEASE one")
+        if apart:
+            connection.execute("RELEASE one")
     return results
 
 

@@ -34,6 +34,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
             "synchronous": ("FULL", 2),
             "secure_delete": ("ON", 1),
             "trusted_schema": ("OFF", 0),
+            "temp_store": ("MEMORY", 2),
             "encoding": (None, "UTF-8"),
             "application_id": (None, APPLICATION_ID),
         }

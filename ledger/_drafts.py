@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from ledger._canonical import MAX_BODY, MAX_INT, canonical
+from ledger._canonical import MAX_BODY, MAX_INT, canonical, canonical_object
 from ledger._errors import BadBody, BadLine
 from ledger._event import (
     FORMAT_VERSION,
@@ -19,9 +20,11 @@ from ledger._event import (
     matches_line,
     why_not_causes,
 )
-from ledger.kinds import KINDS, Body
+from ledger.kinds import KINDS, Body, Request
 
 __all__ = ["BlobRow", "Draft", "Earlier", "Prepared", "prepare", "seal"]
+
+_NOT_BLOBS = {"blobs"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,7 @@ class Draft:
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
-@dataclass(frozen=True, slots=True)
-class BlobRow:
+class BlobRow(NamedTuple):
     """A blob's row, but for its id and seq."""
 
     hash: str
@@ -51,8 +53,7 @@ class BlobRow:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """All of an event that doesn't depend on its place in the chain; computed outside the transaction."""
 
     kind: str
@@ -76,6 +77,15 @@ def _check_scope(draft: Draft, kind: str) -> None:
         raise BadBody(f"{kind}: expected a run and a cell from 1, got run {draft.run!r} cell {draft.cell}")
 
 
+def _body_bytes(body: Body, added: Mapping[str, object]) -> bytes:
+    try:
+        quick = canonical_object(body.model_dump_json(by_alias=True, exclude=_NOT_BLOBS), added)
+    except ValueError:
+        quick = None
+    # The exact way, which also finds the words for what is wrong.
+    return quick or canonical({**body.model_dump(by_alias=True, exclude=_NOT_BLOBS), **added})
+
+
 def prepare(draft: Draft) -> Prepared:
     """Salt, hash and canonicalise a draft. Raises BadBody, naming the place; nothing has been written then."""
     kind = draft.body.kind
@@ -93,14 +103,11 @@ def prepare(draft: Draft) -> Prepared:
         salt, data = salts[16 * position : 16 * position + 16], draft.blobs[name]
         rows.append(BlobRow(commitment(salt, data), salt.hex(), data))
         named[name] = {"hash": rows[-1].hash, "size": len(data)}
-    value = draft.body.model_dump(by_alias=True, exclude={"blobs"})
-    if named:
-        value["blobs"] = named
-    body = canonical(value)
+    body = _body_bytes(draft.body, {"blobs": named} if named else {})
     if len(body) > MAX_BODY:
         raise BadBody(f"{kind}: expected a body of at most {MAX_BODY} bytes, got {len(body)}; put long text in a blob")
     salt = salts[-16:]
-    claim = (value["turn"], value["attempt"]) if kind == "request" else None
+    claim = (draft.body.turn, draft.body.attempt) if isinstance(draft.body, Request) else None
     return Prepared(
         kind, draft.run, draft.cell, tuple(draft.causes), body.decode(), commitment(salt, body), salt.hex(),
         tuple(rows), claim,
@@ -109,9 +116,7 @@ def prepare(draft: Draft) -> Prepared:
 
 def seal(prepared: Prepared, *, seq: int, prev: str, at: str, first: int) -> Event:
     """Give a prepared event its place. `first` is the seq of position 0 of the same append. Raises BadLine."""
-    causes = tuple(
-        sorted(first + cause.position if isinstance(cause, Earlier) else cause for cause in prepared.causes)
-    )
+    causes = tuple(sorted(first + cause.position if isinstance(cause, Earlier) else cause for cause in prepared.causes))
     reason = why_not_causes(causes, seq)
     if reason:
         raise BadLine(f"{prepared.kind}: {reason}")

@@ -181,7 +181,7 @@ def commitment(salt: bytes, data: bytes) -> str:
 
 def now_text() -> str:
     """What this machine's clock claims, UTC, microseconds. It never orders anything."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"

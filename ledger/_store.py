@@ -15,6 +15,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -56,7 +57,8 @@ class Ledger:
         self._writer: sqlite3.Connection | None = None
         self._writer_lock = threading.Lock()
         self._waiting: deque[_Ticket] = deque()
-        self._thread: ThreadPoolExecutor | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
+        self._closed = False
         try:
             row = self.sql("SELECT kind, body FROM main.events WHERE seq = 1").fetchone()
             body = parse_body("genesis", str(row[1])) if row and row[0] == "genesis" else None
@@ -120,10 +122,9 @@ class Ledger:
 
     def close(self) -> None:
         """Close every connection. What was appended is durable already."""
-        if self._thread is not None:
-            self._thread.shutdown(wait=True)
-            self._thread = None
+        self._thread.shutdown(wait=True)
         with self._writer_lock:
+            self._closed = True
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
@@ -158,14 +159,14 @@ class Ledger:
         A task that is cancelled while it waits leaves all of its append or nothing.
         """
         ticket = self._queue(drafts)
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._thread.submit(self._drain_waiting)
         return await asyncio.wrap_future(ticket.outcome)
 
     def _queue(self, drafts: Sequence[Draft]) -> _Ticket:
         if self.read_only:
             raise AppendFailed(f"{self.path} was opened read-only")
+        if self._closed:
+            raise AppendFailed(f"{self.path} was closed; nothing of this append was written")
         ticket = _Ticket([prepare(draft) for draft in drafts])
         self._waiting.append(ticket)
         return ticket
@@ -184,48 +185,55 @@ class Ledger:
                 tickets.append(ticket)
         if not tickets:
             return
+        groups = [ticket.items for ticket in tickets]
+        interrupt: BaseException | None = None
         try:
-            results = self._commit([ticket.items for ticket in tickets])
-        except BaseException as problem:
-            for ticket in tickets:
-                ticket.outcome.set_exception(problem)
-            if not isinstance(problem, Exception):
-                raise
-            return
+            results = self._commit(groups)
+        except LedgerError as problem:
+            results = [problem] * len(groups)
+        except BaseException as problem:  # noqa: BLE001 - raised again below, once everybody has an answer
+            # Ctrl-C too can strike after COMMIT: others wait for what became of theirs.
+            results = self._settle(groups, problem)
+            interrupt = None if isinstance(problem, Exception) else problem
         for ticket, result in zip(tickets, results, strict=True):
             if isinstance(result, LedgerError):
                 ticket.outcome.set_exception(result)
             else:
                 ticket.outcome.set_result(result)
+        if interrupt is not None:
+            raise interrupt
 
     def _commit(self, groups: Sequence[Sequence[Prepared]]) -> list[list[Event] | LedgerError]:
+        if self._closed:
+            raise AppendFailed(f"{self.path} was closed; nothing of this append was written")
         if self._writer is None:
             self._writer = connect_writer(self.path)
-        try:
-            return append_all(self._writer, groups)
-        except sqlite3.Error as problem:
-            return self._settle(groups, problem)
+        return append_all(self._writer, groups)
 
-    def _settle(self, groups: Sequence[Sequence[Prepared]], problem: sqlite3.Error) -> list[list[Event] | LedgerError]:
+    def _settle(self, groups: Sequence[Sequence[Prepared]], problem: BaseException) -> list[list[Event] | LedgerError]:
         """After a failure that may have come out of COMMIT: reopen and look; never append blindly again.
 
         A body's commitment is salted, so it names this very append and no other.
         """
-        assert self._writer is not None
-        self._writer.close()
-        self._writer = None
+        said = str(problem) or type(problem).__name__
         results: list[list[Event] | LedgerError] = []
-        reader = connect_reader(self.path)
         try:
-            for group in groups:
-                found = [event_by_body(reader, item.body_hash) for item in group]
-                events = [event for event in found if event is not None]
-                if len(events) == len(group):
-                    results.append(events)
-                else:
-                    results.append(AppendFailed(f"{self.path}: {problem}; nothing of this append was written"))
-        finally:
-            reader.close()
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+            with closing(connect_reader(self.path)) as reader:
+                for group in groups:
+                    found = [event_by_body(reader, item.body_hash) for item in group]
+                    events = [event for event in found if event is not None]
+                    if len(events) == len(group):
+                        results.append(events)
+                    else:
+                        results.append(AppendFailed(f"{self.path}: {said}; nothing of this append was written"))
+        except (LedgerError, sqlite3.Error) as blind:
+            unknown = AppendFailed(
+                f"{self.path}: {said}; then {blind}, so it isn't known whether this append was written"
+            )
+            return [unknown] * len(groups)
         return results
 
     # Reading

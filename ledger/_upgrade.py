@@ -74,9 +74,8 @@ def upgrade(path: str | os.PathLike[str]) -> Upgrade:
         if before == RELEASE and not altered:
             return Upgrade(None, before, RELEASE, altered=False)
         install_release(connection)
-        (result,) = append_within(connection, [[item]])
-        if isinstance(result, LedgerError):
-            raise result
+        (result,) = append_within(connection, [[item]], apart=False)
+        assert not isinstance(result, LedgerError), "without `apart`, a refusal is raised"
         connection.execute("COMMIT")
         return Upgrade(result[0], before, RELEASE, altered)
     except sqlite3.Error as problem:

@@ -77,7 +77,8 @@ NEVER_REDACTED = frozenset(
 class Part(BaseModel):
     """A piece of a body: frozen, strict, and closed to unknown fields."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    # NaN keeps its name in JSON, where the door then finds and refuses it; as null it would slip through.
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, ser_json_inf_nan="constants")
 
 
 class BlobRef(Part):

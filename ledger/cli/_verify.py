@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,18 +40,7 @@ def verify(
 
     verdict = check(db)
     if as_json:
-        emit_json(
-            {
-                "verdict": verdict.verdict,
-                "events": verdict.events,
-                "blobs": verdict.blobs,
-                "withheld": verdict.withheld,
-                "head": verdict.head,
-                "first_bad_seq": verdict.first_bad_seq,
-                "problems": [asdict(problem) for problem in verdict.problems],
-                "notes": list(verdict.notes),
-            }
-        )
+        emit_json(verdict.as_json())
     _say(verdict, Words(as_json=as_json), problems)
     return 1 if verdict.verdict == "TAMPERED" else 0
 
