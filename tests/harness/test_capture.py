@@ -265,3 +265,30 @@ class PlainServer:
     def __exit__(self, *_: object) -> None:
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+
+
+def test_cancelled_before_it_left_a_request_is_not_left_open(ledger: Ledger) -> None:
+    run = new_run_id()
+    sent: list[str] = []
+
+    class Slow:
+        async def append_async(self, *drafts: Draft) -> list[Event]:
+            await asyncio.sleep(0.1)
+            return await ledger.append_async(*drafts)
+
+    async def send() -> Incoming:
+        sent.append("sent")
+        raise AssertionError("nothing may leave")
+
+    async def go() -> None:
+        recorder = Recorder(Slow(), Secrets(), timeout=5)
+        task = asyncio.create_task(recorder.record(Place(run, 1), Outgoing("POST", "http://h/", (), b"q"), send))
+        await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(go())
+    request, fault = ledger.events(run=run)
+    assert (request.kind, fault.kind, fault.causes) == ("request", "fault", (request.seq,))
+    assert ledger.body(fault).model_dump()["reason"] == "fate_unknown" and sent == []
