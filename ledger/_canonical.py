@@ -61,6 +61,9 @@ class _Door:
         elif isinstance(value, float):
             if not math.isfinite(value):
                 raise BadBody(f"{where or 'the body'}: expected a finite number, got {value}")
+            # Up to 1e21 RFC 8785 writes a float without an exponent: here that would be an integer no body may hold.
+            if MAX_INT < abs(value) < 1e21:
+                raise BadBody(f"{where or 'the body'}: expected a number that isn't written as an integer, got {value}")
             self.plain = False
         elif isinstance(value, Mapping):
             self.deeper(where, depth)
