@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from harness.parse._code import read_code
-from harness.parse._document import read_document
+from harness.parse._document import read_document, read_whole
 from harness.parse._fences import split_reasoning
 from harness.parse._rows import read_rows
-from harness.parse._scan import LONE_SURROGATE
 from harness.parse._spans import byte_spans
 from harness.parse._terminal import CONTROL, render
 from harness.parse._types import Ask, Reading, ReadRules, Stop, make_reading, unclosed_reasoning, unless_cut
@@ -45,12 +44,20 @@ def read_string(text: str, *, ask: Ask, stop: Stop, rules: ReadRules) -> Reading
     """Read the text of an answer. A text that holds half a surrogate pair, as a decoded JSON string may, has no
     bytes.
     """
-    if not text.isascii() and LONE_SURROGATE.search(text):
-        return make_reading("malformed", "lone_surrogate")
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return make_reading("malformed", "lone_surrogate")
+    start = 1 if rules.bom and text.startswith(_BOM) else 0
+    if ask in ("object", "array"):
+        # A text that is one JSON value holds no control bytes, so most replies need nothing of what follows.
+        whole = read_whole(text, start, ask, stop, rules)
+        if whole is not None:
+            return whole
     controls = CONTROL.search(text) is not None
     if controls and rules.terminal == "render":
         return _rendered(text, ask, stop, rules)
-    start = 1 if rules.bom and text.startswith(_BOM) else 0
     if not text[start:].strip():
         name = "no_bytes" if not text else "only_space"
         return unless_cut(stop, "empty", name, text)

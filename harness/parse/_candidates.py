@@ -15,6 +15,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Final
 
+from harness.parse._json import end_of_value
 from harness.parse._scan import Broken, Value, scan, skip_broken
 from harness.parse._types import ReadRules
 
@@ -86,6 +87,7 @@ class _Surveyor:
         self.found = Survey(rest=start)
         self.earlier: list[Spot] = []
         self.closings = [tag.span() for tag in CLOSING_TAG.finditer(text, start)] if rules.reasoning else []
+        self.lenient = rules.grants_json_faults
         self.event = _EVENT if rules.reasoning else _MARKS
         self.openers = 0
         self.block: Block | None = None
@@ -116,7 +118,8 @@ class _Surveyor:
             self.openers += 1
             self.at = start + 1
             return
-        read = scan(text, start, len(text), self.rules)
+        end = None if self.lenient else end_of_value(text, start)
+        read = scan(text, start, len(text), self.rules) if end is None else Value(start, end)
         if isinstance(read, Value):
             found.values.append(Spot(read, mark, self.block))
             self.at = read.end

@@ -17,7 +17,7 @@ from harness.parse._scan import Broken, Value, scan, scan_scalar
 from harness.parse._spans import byte_spans
 from harness.parse._types import Ask, Reading, ReadRules, Stop, make_reading, unclosed_reasoning, unless_cut
 
-__all__ = ["read_document", "read_value"]
+__all__ = ["read_document", "read_value", "read_whole"]
 
 _OPENS: Final[dict[str, str]] = {"object": "{", "array": "["}
 _FENCE_HEAD: Final = re.compile(r"(`{3,}|~{3,})[ \t]*([A-Za-z][\w.+#-]*)?[ \t]*(?:\r?\n)?")
@@ -34,16 +34,19 @@ _LONGEST_CALL: Final = 4
 
 
 def read_document(text: str, start: int, ask: Ask, stop: Stop, rules: ReadRules) -> Reading:
-    """Read text[start:], which isn't blank, as the asked "object" or "array"."""
-    whole = _whole(text, start, len(text), ask, rules)
-    if whole is not None:
-        return _end(whole, stop)
+    """Read text[start:], which isn't blank and as a whole is no value, as the asked "object" or "array"."""
     found = survey(text, start, rules)
     judge = _judge if rules.prose else _without_prose
     reading = judge(text, found, ask, stop, rules)
     if not found.reasoning:
         return reading
     return replace(reading, reasoning="\n".join(text[first:last] for first, last in found.reasoning))
+
+
+def read_whole(text: str, start: int, ask: Ask, stop: Stop, rules: ReadRules) -> Reading | None:
+    """The reading of text[start:] if the whole of it is one value, of whatever shape; else None."""
+    whole = _whole(text, start, len(text), ask, rules)
+    return whole if whole is None else _end(whole, stop)
 
 
 def _end(reading: Reading, stop: Stop) -> Reading:
@@ -59,16 +62,18 @@ def _whole(text: str, start: int, end: int, ask: Ask, rules: ReadRules) -> Readi
     good, value = load(text[start:end] if start or end < len(text) else text)
     if good:
         return _shaped(text, Value(start, end), value, ask, rules)
+    if not rules.grants_json_faults:
+        return None
     found = scan(text, start, end, rules) if text[start] in "{[" else scan_scalar(text, start, end, rules)
-    if not isinstance(found, Value) or found.end != end or not found.edits:
+    if not isinstance(found, Value) or found.end != end:
         return None
     return _shaped(text, found, load(found.read(text))[1], ask, rules)
 
 
 def _shaped(text: str, found: Value, value: Any, ask: Ask, rules: ReadRules, *more: str) -> Reading:
     """The reading of one valid value: an answer if it has the asked shape."""
-    span = byte_spans(text, [(found.start, found.end)])
-    flags = (*more, *dict.fromkeys(name for *_, name in found.edits))
+    span = byte_spans(text, ((found.start, found.end),))
+    flags = (*more, *dict.fromkeys(name for *_, name in found.edits)) if found.edits else more
     kind = _kind(value)
     if ask == "object" and kind == "list" and rules.list_not_object:
         return make_reading("parsed", value=found.read(text), span=span, text=text, flags=(*flags, "list_not_object"))

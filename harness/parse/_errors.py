@@ -28,7 +28,7 @@ _BILLING_KINDS: Final = frozenset({
     "insufficient_balance", "insufficient_credits", "credit_balance_too_low",
 })  # fmt: skip
 _BILLING_WORDS: Final = re.compile(
-    r"credit balance|(?:insufficient|not enough|no more|out of|used up (?:all )?your) (?:credits?|balance|funds|quota)\b"
+    r"credit balance|(?:insufficient|not enough|no more|out of|used up(?: your)?) (?:credits?|balance|funds|quota)\b"
     r"|billing (?:details|hard limit|account|limit|is not)|check your (?:plan|billing)|payment (?:is )?required"
     r"|exceeded your current quota|(?:add|purchase|buy) (?:more )?credits",
     re.IGNORECASE,

@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from typing import Any, Final, cast
 
 from harness.parse import _scan
 from harness.parse._scan import BRACKETS, LONE_SURROGATE, MAX_DEPTH, MAX_DIGITS, STRING, SURROGATE_ESCAPE
 
-__all__ = ["Integer", "compact", "load", "normal", "trim"]
+__all__ = ["Integer", "compact", "end_of_value", "load", "normal", "trim"]
 
 _SPACE: Final = " \t\n\r"
 _LONG_NUMBER: Final = re.compile(r"[0-9]{640}")
-_EXPONENT: Final = re.compile(r"[0-9][eE]|[0-9]{300}")
 _TOKENS: Final = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|[ \t\n\r]++')
 _BEYOND_ASCII: Final = re.compile(r"[\x7f-\U0010ffff]")
 
@@ -65,7 +65,7 @@ def _decoder(**hooks: Any) -> json.JSONDecoder:
     return json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, **hooks)
 
 
-_PLAIN: Final = _decoder()
+_PLAIN: Final = _decoder(parse_float=_float)
 _CAREFUL: Final = _decoder(parse_float=_float, parse_int=_int)
 _TEXTUAL: Final = json.JSONDecoder(parse_float=_Float, parse_int=Integer)
 
@@ -77,9 +77,8 @@ def load(text: str) -> tuple[bool, Any]:
     """
     if text.count("[") + text.count("{") > MAX_DEPTH and _too_deep(text):
         return False, None
-    decoder = _CAREFUL if _EXPONENT.search(text) else _PLAIN
     try:
-        value = decoder.decode(text)
+        value = _chosen().decode(text)
     except (_Refused, ValueError):
         return False, None
     except RecursionError:
@@ -87,6 +86,24 @@ def load(text: str) -> tuple[bool, Any]:
     if "\\u" in text and SURROGATE_ESCAPE.search(text) and _has_lone_surrogate(text):
         return False, None
     return True, value
+
+
+def _chosen() -> json.JSONDecoder:
+    """The decoder whose limit on digits is ours: int() has the same one, unless somebody moved it."""
+    return _PLAIN if sys.get_int_max_str_digits() == MAX_DIGITS else _CAREFUL
+
+
+def end_of_value(text: str, start: int) -> int | None:
+    """Where the strict value that opens at `start` ends; None where there is none, or where only a slow walk can
+    tell.
+    """
+    try:
+        _, end = _chosen().raw_decode(text, start)
+    except (_Refused, ValueError, RecursionError):
+        return None
+    if text.count("[", start, end) + text.count("{", start, end) > MAX_DEPTH or text.find("\\u", start, end) >= 0:
+        return None
+    return end
 
 
 def _load_slowly(text: str) -> tuple[bool, Any]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from harness.parse._answer import read_string
 from harness.parse._errors import ApiError
 from harness.parse._types import Ask, Reading, ReadRules, make_reading
 
-__all__ = ["Ending", "Message", "as_counts", "as_list", "as_object", "as_text", "read_message"]
+__all__ = ["Ending", "Message", "as_counts", "as_list", "as_object", "as_text", "read_message", "with_facts"]
 
 Ending = Literal["end", "length", "refusal", "filter", "tool", "pause", "idle"]
 
@@ -71,15 +71,17 @@ def as_counts(value: object, prefix: str = "") -> dict[str, int]:
 
 def read_message(message: Message, endings: Mapping[str, Ending], ask: Ask, rules: ReadRules) -> Reading:
     """The outcome of a message that came whole and holds no error."""
-    reading = _read(message, endings, ask, rules)
+    return with_facts(_read(message, endings, ask, rules), message)
+
+
+def with_facts(reading: Reading, message: Message) -> Reading:
+    """The reading, with what the envelope says beside the text."""
     own = "".join(message.reasoning)
-    return replace(
-        reading,
-        reasoning="\n".join(part for part in (own, reading.reasoning) if part) or None,
-        usage=message.usage or None,
-        stop=message.stop,
-        model=message.model,
-    )
+    reasoning = "\n".join(part for part in (own, reading.reasoning) if part) or None
+    return Reading(
+        reading.status, reading.reason, reading.stage, reading.domain, reading.retry, reading.flags, reading.value,
+        reading.span, reading.text, reasoning, message.usage or None, message.stop, message.model,
+    )  # fmt: skip
 
 
 def _read(message: Message, endings: Mapping[str, Ending], ask: Ask, rules: ReadRules) -> Reading:

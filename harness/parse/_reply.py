@@ -14,7 +14,7 @@ from harness.parse._encoding import decode
 from harness.parse._errors import ApiError, error_in, name_inner, name_status
 from harness.parse._events import cut_text, lines_of_json, server_sent
 from harness.parse._json import load, trim
-from harness.parse._message import Ending, Message, read_message
+from harness.parse._message import Ending, Message, read_message, with_facts
 from harness.parse._retry import advice
 from harness.parse._scan import Broken, scan
 from harness.parse._types import Ask, Protocol, Reading, ReadRules, Wire, make_reading
@@ -101,7 +101,7 @@ def _read(wire: Wire, codec: _Codec, protocol: Protocol, ask: Ask, rules: ReadRu
         return _inner_error(error, protocol, Message())
     message = codec.whole(root)
     if message.fault:
-        return replace(make_reading("error", message.fault), **_facts(message))
+        return with_facts(make_reading("error", message.fault), message)
     return read_message(message, codec.endings, ask, rules)
 
 
@@ -151,23 +151,14 @@ def _inner_error(error: ApiError, protocol: Protocol, message: Message) -> Readi
             retry = reason("error", f"http_{error.inner}").retry
     if name in _STOPPING:
         flags.append("stop_run")
-    return replace(make_reading("error", name, flags=tuple(flags), text=message.text, retry=retry), **_facts(message))
-
-
-def _facts(message: Message) -> dict[str, Any]:
-    return {
-        "reasoning": "".join(message.reasoning) or None,
-        "usage": message.usage or None,
-        "stop": message.stop,
-        "model": message.model,
-    }
+    return with_facts(make_reading("error", name, flags=tuple(flags), text=message.text, retry=retry), message)
 
 
 def _cut(fault: str, message: Message, *more: str) -> Reading:
     """A reply that did not come whole: what came is kept, and is never an answer."""
     name = fault if is_reason("error", fault) else "internal"
     flags = (*(("partial_text",) if message.text else ()), *more)
-    return replace(make_reading("error", name, flags=flags, text=message.text), **_facts(message))
+    return with_facts(make_reading("error", name, flags=flags, text=message.text), message)
 
 
 def _read_stream(

@@ -78,6 +78,13 @@ class ReadRules:
     raw_control_char: bool = False
     terminal: Literal["refuse", "render"] = "refuse"
 
+    @property
+    def grants_json_faults(self) -> bool:
+        """Whether any fault of the JSON itself may pass."""
+        return (
+            self.trailing_comma or self.comment or self.single_quotes or self.python_literal or self.raw_control_char
+        )
+
     @classmethod
     def default(cls) -> ReadRules:
         """The built-in `default`: the whole text, one fenced block, or one value in prose; reasoning tags, BOM,
