@@ -18,8 +18,9 @@ from ledger._errors import LedgerError, NotALedger
 from ledger._schema import format_objects, release_objects
 from ledger._verify_blobs import BlobStream
 from ledger._verify_edges import EdgeStream
-from ledger._verify_events import EventScan, Redactions
+from ledger._verify_events import EventScan
 from ledger._verify_findings import Findings, Problem
+from ledger._verify_redactions import Disagreements, Redactions, check_redacts
 from ledger._verify_schema import Schema as FileSchema
 from ledger._verify_schema import check_integrity, check_objects, check_types, read_schema
 from ledger.kinds import Genesis, Redact, Schema, parse_body
@@ -146,7 +147,7 @@ class _Check:
         self._schema = schema
         self._findings = findings
         self._redactions = Redactions()
-        self._redacts: list[tuple[int, bytes, Redact]] = []
+        self._disagreements = Disagreements(findings)
         self._release: int | None = None
         self._digest: str | None = None
         self.edges = self._try("edges", lambda: EdgeStream(connection, findings), "edges")
@@ -157,8 +158,8 @@ class _Check:
         connection, findings, schema = self._connection, self._findings, self._schema
         self._try("redact and schema events", self._special)
         self._try("the objects", lambda: check_objects(connection, schema, findings, self._release, self._digest))
-        self.blobs = self._try("blobs", lambda: BlobStream(connection, findings, self._redactions.blobs), "blobs")
-        self.scan = EventScan(connection, findings, self._redactions, self.edges, self.blobs)
+        self.blobs = self._try("blobs", self._blob_stream, "blobs")
+        self.scan = EventScan(connection, findings, self._redactions, self._disagreements, self.edges, self.blobs)
         if self._try("events", lambda: (self.scan.run(), True)[1]):
             self._try("genesis", self._genesis)
             if self.edges is not None:
@@ -166,11 +167,15 @@ class _Check:
             if self.blobs is not None:
                 blobs, last = self.blobs, self.scan.last
                 self._try("blobs", lambda: blobs.finish(last))
-                self._redact_events(blobs)
+                check_redacts(self._redactions, blobs.redacted_seqs, findings)
+            self._disagreements.settle()
             self._try("plans and claims", self._uniqueness)
         sound = self._try("integrity", lambda: check_integrity(connection, schema, findings))
         if not sound or not schema.as_shipped:
             self._try("types", lambda: check_types(connection, schema, findings))
+
+    def _blob_stream(self) -> BlobStream:
+        return BlobStream(self._connection, self._findings, self._redactions.blobs, self._disagreements)
 
     def _try(self, what: str, step: Any, table: str | None = None) -> Any:
         """Run a step; damage becomes a problem. A table that isn't there is reported by the schema check alone."""
@@ -200,11 +205,7 @@ class _Check:
                     what = f"the digest of release {read.release}'s views and indexes"
                     self._findings.add(seq, what, known.digest, read.digest)
             elif isinstance(read, Redact):
-                self._redacts.append((seq, causes, read))
-                for target in read.bodies:
-                    self._redactions.bodies.setdefault(target, seq)
-                for digest in read.blobs_withheld:
-                    self._redactions.blobs.setdefault(digest.encode(), seq)
+                self._redactions.add(seq, causes, read)
         if self._release is None:
             self._findings.add(None, "the release of the views", "a schema event", "none that can be read")
 
@@ -216,20 +217,6 @@ class _Check:
             return
         if isinstance(read, Genesis) and read.tables != format_objects().digest:
             self._findings.add(1, "the digest of tables and guards", format_objects().digest, read.tables)
-
-    def _redact_events(self, blobs: BlobStream) -> None:
-        """A redact event's causes are exactly its targets, and all of them are there."""
-        for seq, causes, read in self._redacts:
-            owners: set[int] = set()
-            for digest in read.blobs_withheld:
-                owner = blobs.redacted_seqs.get(digest.encode())
-                if owner is None:
-                    self._findings.add(seq, "a blob that a redact event names", digest, "no such blob")
-                else:
-                    owners.add(owner)
-            wanted = "[" + ",".join(map(str, sorted({*read.bodies, *owners}))) + "]"
-            if causes != wanted.encode():
-                self._findings.add(seq, "the causes of a redact event are its targets", wanted, causes)
 
     def _uniqueness(self) -> None:
         """One plan a run; one request claims a (run, cell, turn, attempt)."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from blake3 import blake3
 
 from ledger._verify_findings import MAX_PROBLEMS, Findings
+from ledger._verify_redactions import Disagreements
 
 __all__ = ["BlobStream", "unsalt"]
 
@@ -40,10 +41,17 @@ def unsalt(salt: object) -> bytes | None:
 class BlobStream:
     """Rows of `blobs`, handed out as events name them. Call `named` or `unread` for each event in order of seq."""
 
-    def __init__(self, connection: sqlite3.Connection, findings: Findings, redacted: dict[bytes, int]) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        findings: Findings,
+        redacted: dict[bytes, int],
+        disagreements: Disagreements,
+    ) -> None:
         self._connection = connection
         self._findings = findings
         self._redacted = redacted
+        self._disagreements = disagreements
         self._rows: Iterator[_Row] = iter(connection.execute(_SELECT, (LARGE,)))
         self._expected = 1
         self._unread: int | None = None
@@ -93,8 +101,9 @@ class BlobStream:
                 self._stray(owner)
             elif got == digest:
                 if number > self._expected and owner == seq:
-                    at_fault = self._unread if self._unread is not None else seq
-                    self._findings.add(at_fault, "ids of blobs have a gap", self._expected, number)
+                    self._findings.add(
+                        self._lost_before(seq, number), "ids of blobs have a gap", self._expected, number
+                    )
                     self._expected = number
                 return
             elif number == self._expected and owner != seq:
@@ -102,6 +111,13 @@ class BlobStream:
                 self._expected += 1
             else:
                 return
+
+    def _lost_before(self, seq: int, number: int) -> int:
+        """Whose fault a gap before blob `number` is: of an unread event before, if the ids go on from the gap."""
+        if self._unread is None:
+            return seq
+        statement = "SELECT 1 FROM main.blobs NOT INDEXED WHERE id > ? AND id - 1 = ?"
+        return self._unread if self._connection.execute(statement, (number, number)).fetchone() else seq
 
     def _stray(self, owner: object) -> None:
         assert self._row is not None
@@ -135,12 +151,12 @@ class BlobStream:
             if salt is not None:
                 add(seq, "the salt of a withheld blob", None, salt)
             if by is None:
-                add(seq, "a blob is gone and no redact event names it", named, None)
+                self._disagreements.unnamed(seq, "blob")
             else:
                 self.withheld += 1
             return
         if by is not None:
-            add(seq, f"a blob that redact event {by} withholds is present", None, f"{length!r} bytes")
+            self._disagreements.present(seq, by, "blob")
         raw = unsalt(salt)
         if raw is None:
             add(seq, "a blob's salt", "32 lower-case hex digits", salt)

@@ -7,7 +7,6 @@ with what must stand there; only a row that differs is taken apart to name what 
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass, field
 
 from blake3 import blake3
 
@@ -24,9 +23,10 @@ from ledger._verify_blobs import BlobStream, unsalt
 from ledger._verify_bodies import Bodies
 from ledger._verify_edges import EdgeStream
 from ledger._verify_findings import Findings
+from ledger._verify_redactions import Disagreements, Redactions
 from ledger.kinds import KINDS, NEVER_REDACTED
 
-__all__ = ["EventScan", "Redactions"]
+__all__ = ["EventScan"]
 
 _SELECT = (
     "SELECT seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body FROM main.events NOT INDEXED"
@@ -41,14 +41,7 @@ _CAUSES = COLUMN_GRAMMAR["causes"].fullmatch
 _SCOPES = {name.encode(): model.scope for name, model in KINDS.items()}
 _NEVER = frozenset(name.encode() for name in NEVER_REDACTED)
 _MAX_UNKNOWN = 20
-
-
-@dataclass
-class Redactions:
-    """What the redact events say they withhold: target seq, or blob hash, to the seq of the redact event."""
-
-    bodies: dict[int, int] = field(default_factory=dict[int, int])
-    blobs: dict[bytes, int] = field(default_factory=dict[bytes, int])
+_MAX_OUTSIDE = 100
 
 
 class EventScan:
@@ -59,18 +52,21 @@ class EventScan:
         connection: sqlite3.Connection,
         findings: Findings,
         redactions: Redactions,
+        disagreements: Disagreements,
         edges: EdgeStream | None,
         blobs: BlobStream | None,
     ) -> None:
         self._connection = connection
         self._findings = findings
         self._redactions = redactions
+        self.disagreements = disagreements
         self._edges = edges
         self._blobs = blobs
         self._bodies = Bodies(findings)
         self._second = b""
         self._run_seen = b""
         self._unknown: dict[bytes, int] = {}
+        self._outside: set[object] = set()
         self.count = 0
         self.withheld = 0
         self.head: bytes | None = None
@@ -85,9 +81,12 @@ class EventScan:
             seq, v, digest, said_prev, at, kind, run, cell, causes, body_hash, salt, body = row
             self.count += 1
             if seq != self.next_seq:
-                prev = stored_prev = self._gap(seq)
-                if type(seq) is not int:
+                if not self._gap(seq):
+                    if len(self._outside) < _MAX_OUTSIDE:
+                        self._outside.add(said_prev)
                     continue
+                prev = stored_prev = None
+            before = self._findings.count
             self.next_seq = seq + 1
             numbers = () if causes == b"[]" else self._causes(seq, causes)
             line_hash: bytes | None = None
@@ -119,6 +118,11 @@ class EventScan:
             self._placed(seq, kind, run, cell)
             self._body(seq, kind, body_hash, salt, body)
             self.last, self.head = seq, digest
+            if self._findings.count != before:
+                self.disagreements.broken(seq, numbers)
+        if self.head is not None and self.head in self._outside:
+            after = self.last + 1
+            self._findings.add(after, "the last event stands outside the chain", f"event {after}", "a seq below 1")
         if self.count == 0:
             self._findings.add(1, "an event is missing", "event 1", "no event at all")
         for kind, times in self._unknown.items():
@@ -130,15 +134,20 @@ class EventScan:
 
     # Order
 
-    def _gap(self, seq: object) -> bytes | None:
+    def _gap(self, seq: object) -> bool:
+        """Report a seq that doesn't follow; whether the row still is an event that the chain can go on from."""
         if type(seq) is not int:
             self._findings.add(None, "the seq of an event", "an integer", seq)
-        elif seq < self.next_seq:
+            return False
+        if seq < self.next_seq:
             self._findings.add(seq, "the seq of an event", f"at least {self.next_seq}", seq)
-        else:
-            missing = f"event {self.next_seq}" if seq == self.next_seq + 1 else f"events {self.next_seq} to {seq - 1}"
-            self._findings.add(self.next_seq, f"{missing} missing", f"event {self.next_seq}", f"event {seq}")
-        return None
+            return False
+        missing = (
+            f"event {self.next_seq} is" if seq == self.next_seq + 1 else f"events {self.next_seq} to {seq - 1} are"
+        )
+        self._findings.add(self.next_seq, f"{missing} missing", f"event {self.next_seq}", f"event {seq}")
+        self.disagreements.missing(self.next_seq)
+        return True
 
     # Columns
 
@@ -218,7 +227,7 @@ class EventScan:
             self._withheld(seq, kind, salt, named_by)
             return
         if named_by is not None and kind not in _NEVER:
-            self._findings.add(seq, f"the body that redact event {named_by} withholds is present", None, body)
+            self.disagreements.present(seq, named_by, "body")
         if type(body) is not bytes:
             self._findings.add(seq, "the column body", "text", body)
             body = None
@@ -247,7 +256,7 @@ class EventScan:
         if kind in _NEVER:
             self._findings.add(seq, f"the body of a {kind!r} event is gone; it is never withheld", "a body", None)
         elif named_by is None:
-            self._findings.add(seq, "the body is gone and no redact event names it", "a body", None)
+            self.disagreements.unnamed(seq, "body")
         else:
             self.withheld += 1
         if self._blobs is not None:
