@@ -69,7 +69,7 @@ def _percent(value: float | None) -> str:
 
 
 def _between(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{100 * low:.1f} – {100 * high:.1f}%"
+    return "–" if low is None or high is None else f"{100 * low:.1f}–{100 * high:.1f}%"
 
 
 def _rate(row: Mapping[str, Any]) -> str:
@@ -90,16 +90,16 @@ def render_report(report: RunReport) -> Sequence[object]:
         return Text(printable(str(value)))
 
     shown: list[object] = []
-    for rules in dict.fromkeys(row["rules"] for row in report.scoreboard):
-        table = Table(title=Text(f"{report.suite} under {rules}"), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-        table.add_column("candidate", overflow="fold")
-        table.add_column("metric", no_wrap=True)
-        for name in ("k/n", "planned", "rate", "95% interval", "worst – best"):
+    for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
+        title = Text(f"{report.suite} under {rules}: ") + text(candidate)
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("metric", overflow="fold")
+        for name in ("k/n", "planned", "rate", "95% interval", "worst–best"):
             table.add_column(name, justify="right", no_wrap=True)
         for row in report.scoreboard:
-            if row["rules"] == rules:
+            if (row["rules"], row["candidate"]) == (rules, candidate):
                 table.add_row(
-                    text(row["candidate"]), text(row["metric"]), _rate(row), str(row["planned"]), _percent(row["rate"]),
+                    text(row["metric"]), _rate(row), str(row["planned"]), _percent(row["rate"]),
                     _between(row["low"], row["high"]), _between(row["worst"], row["best"]),
                 )  # fmt: skip
         shown.append(table)

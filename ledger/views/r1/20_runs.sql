@@ -11,7 +11,7 @@ SELECT
   CASE
     WHEN closed.seq IS NULL THEN 'open'
     WHEN EXISTS (
-      SELECT 1 FROM events AS later WHERE later.run = plan.run AND later.kind = 'request' AND later.seq > closed.seq
+      SELECT 1 FROM events AS later WHERE later.run = plan.run AND later.kind = 'request' AND +later.seq > closed.seq
     ) THEN 'open'
     ELSE closed.body ->> '$.status'
   END AS status,

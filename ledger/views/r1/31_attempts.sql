@@ -21,9 +21,9 @@ SELECT
   request.at AS asked_at
 FROM events AS request
 LEFT JOIN events AS response ON response.seq = (
-  SELECT max(effect.seq) FROM edges JOIN events AS effect ON effect.seq = edges.effect
+  SELECT max(effect.seq) FROM edges CROSS JOIN events AS effect ON effect.seq = edges.effect
   WHERE edges.cause = request.seq AND effect.kind = 'response')
 LEFT JOIN events AS fault ON fault.seq = (
-  SELECT max(effect.seq) FROM edges JOIN events AS effect ON effect.seq = edges.effect
+  SELECT max(effect.seq) FROM edges CROSS JOIN events AS effect ON effect.seq = edges.effect
   WHERE edges.cause = request.seq AND effect.kind = 'fault')
 WHERE request.kind = 'request';

@@ -39,6 +39,6 @@ LEFT JOIN scores ON scores.run = cell.run AND scores.cell = cell.cell AND scores
 LEFT JOIN events AS asked ON asked.seq = (
   SELECT max(seq) FROM events WHERE run = cell.run AND kind = 'request' AND cell = cell.cell)
 LEFT JOIN events AS told ON told.seq = (
-  SELECT max(edges.effect) FROM edges JOIN events AS effect ON effect.seq = edges.effect
+  SELECT max(edges.effect) FROM edges CROSS JOIN events AS effect ON effect.seq = edges.effect
   WHERE edges.cause = asked.seq AND effect.kind IN ('response', 'fault'))
 WHERE cell.kind = 'cell';

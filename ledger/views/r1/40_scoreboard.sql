@@ -6,19 +6,40 @@
 
 CREATE VIEW scoreboard AS
 WITH figures AS (
-  SELECT scores.run AS run, scores.rules AS rules, cell.body ->> '$.candidate' AS candidate, figure.key AS metric,
-    count(*) AS n, sum(figure.value) AS total, sum(figure.value * figure.value) AS squares
-  FROM scores, json_each(scores.metrics) AS figure
-  JOIN events AS cell ON cell.run = scores.run AND cell.kind = 'cell' AND cell.cell = scores.cell
-  WHERE scores.outcome <> 'unmeasured'
-  GROUP BY 1, 2, 3, 4
+  -- One array a run, made by one subquery: so that a question about one run reads the scores of that run alone.
+  SELECT plan.run AS run, figure.value ->> 0 AS rules, figure.value ->> 1 AS candidate, figure.value ->> 2 AS metric,
+    figure.value ->> 3 AS n, figure.value ->> 4 AS total, figure.value ->> 5 AS squares
+  FROM events AS plan
+  CROSS JOIN json_each((
+    SELECT json_group_array(json_array(rules, candidate, metric, n, total, squares))
+    FROM (
+      SELECT scores.rules AS rules, cell.body ->> '$.candidate' AS candidate, each.key AS metric, count(*) AS n,
+        sum(each.value) AS total, sum(each.value * each.value) AS squares
+      FROM scores
+      CROSS JOIN json_each(scores.metrics) AS each
+      CROSS JOIN events AS cell ON cell.run = scores.run AND cell.kind = 'cell' AND cell.cell = scores.cell
+      WHERE scores.run = plan.run AND scores.outcome <> 'unmeasured'
+      GROUP BY 1, 2, 3
+    ))) AS figure
+  WHERE plan.kind = 'plan'
 ),
 counted AS (
-  SELECT run_metrics.*, coalesce(figures.n, 0) AS n, coalesce(figures.total, 0) AS total, figures.squares AS squares,
-    1.0 * figures.total / figures.n AS p, 1.959963984540054 AS z
-  FROM run_metrics
-  LEFT JOIN figures ON figures.run = run_metrics.run AND figures.rules = run_metrics.rules
+  SELECT run_metrics.run, run_metrics.candidate, run_metrics.rules, run_metrics.metric, run_metrics.kind,
+    run_metrics.planned, run_metrics.is_primary, run_metrics.position, figures.n AS n, figures.total AS total,
+    figures.squares AS squares, 1.0 * figures.total / figures.n AS p, 1.959963984540054 AS z
+  FROM figures
+  CROSS JOIN run_metrics ON figures.run = run_metrics.run AND figures.rules = run_metrics.rules
     AND figures.candidate = run_metrics.candidate AND figures.metric = run_metrics.metric
+  UNION ALL
+  SELECT run_metrics.run, run_metrics.candidate, run_metrics.rules, run_metrics.metric, run_metrics.kind,
+    run_metrics.planned, run_metrics.is_primary, run_metrics.position, 0, 0, NULL, NULL, 1.959963984540054
+  FROM run_metrics
+  WHERE NOT EXISTS (
+    SELECT 1
+    FROM scores, json_each(scores.metrics) AS figure
+    CROSS JOIN events AS cell ON cell.run = scores.run AND cell.kind = 'cell' AND cell.cell = scores.cell
+    WHERE scores.run = run_metrics.run AND scores.rules = run_metrics.rules AND scores.outcome <> 'unmeasured'
+      AND figure.key = run_metrics.metric AND cell.body ->> '$.candidate' = run_metrics.candidate)
 ),
 spread AS (
   SELECT counted.*,
