@@ -1,0 +1,103 @@
+"""An upgrade puts this release's views and indexes in place and records it; it touches nothing else."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import ledger._upgrade
+from ledger import Draft, Ledger, NotALedger, Refused, upgrade, verify
+from ledger.kinds import Schema
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    Ledger.create(tmp_path / "ledger.db").close()
+    return tmp_path / "ledger.db"
+
+
+def change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+def test_a_ledger_of_this_release_is_left_as_it_is(path: Path) -> None:
+    done = upgrade(path)
+    assert (done.event, done.before, done.release, done.altered) == (None, 1, 1, False)
+    assert verify(path).events == 2
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("DROP VIEW runs",),
+        ("DROP VIEW runs", "CREATE VIEW runs AS SELECT 'x' AS run"),
+        ("DROP INDEX events_by_run", "CREATE INDEX events_by_run ON events (run) WHERE run <> ''"),
+        ("CREATE VIEW extra AS SELECT 1 AS one",),
+        ('CREATE VIEW "odd "" name" AS SELECT 1 AS one',),
+    ],
+)
+def test_views_and_indexes_that_differ_are_put_right_and_it_is_recorded(
+    path: Path, statements: tuple[str, ...]
+) -> None:
+    change(path, *statements)
+    assert verify(path).verdict == "TAMPERED"
+    done = upgrade(path)
+    assert done.altered
+    assert done.event is not None
+    assert (done.event.seq, done.event.kind) == (3, "schema")
+    verdict = verify(path)
+    assert (verdict.verdict, verdict.events) == ("CONSISTENT", 3)
+    assert upgrade(path).event is None
+
+
+@pytest.mark.parametrize(
+    ("statements", "reason"),
+    [
+        (("DROP TRIGGER events_delete",), "tables or guards"),
+        (("CREATE TABLE facts (x)",), "'facts'"),
+        (("CREATE TRIGGER more AFTER INSERT ON events BEGIN SELECT 1; END",), "'more'"),
+    ],
+)
+def test_tables_and_guards_are_never_put_right_so_that_verify_goes_on_saying_so(
+    path: Path, statements: tuple[str, ...], reason: str
+) -> None:
+    change(path, *statements, "DROP VIEW runs")
+    before = path.read_bytes()
+    with pytest.raises(Refused, match=reason):
+        upgrade(path)
+    verdict = verify(path)
+    assert (verdict.verdict, verdict.events) == ("TAMPERED", 2)
+    assert path.read_bytes() == before
+
+
+def test_a_ledger_of_a_newer_release_is_left_to_it(path: Path) -> None:
+    with Ledger.open(path) as opened:
+        opened.append(Draft(Schema(release=2, digest="0" * 64)))
+    with pytest.raises(Refused, match="release 2"):
+        upgrade(path)
+    assert verify(path).events == 3
+
+
+def test_what_fails_half_way_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(path, "DROP VIEW runs")
+
+    def fails(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(ledger._upgrade, "append_within", fails)
+    with pytest.raises(ledger.AppendFailed, match="nothing was changed"):
+        upgrade(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'runs'").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'cells'").fetchone() == (1,)
+
+
+def test_what_is_no_ledger_is_no_ledger(tmp_path: Path) -> None:
+    with pytest.raises(NotALedger):
+        upgrade(tmp_path / "none.db")
