@@ -6,8 +6,21 @@ from pathlib import Path
 
 from ledger import Draft, Earlier, Ledger, new_run_id
 from ledger.kinds import (
-    Cell, Close, Confirm, Freeze, Parse, Plan, PlanCandidate, PlanFixture, PlanMetric, PlanRules, Request, Response,
-    Score, Tally, TallyMetric,
+    Cell,
+    Close,
+    Confirm,
+    Freeze,
+    Parse,
+    Plan,
+    PlanCandidate,
+    PlanFixture,
+    PlanMetric,
+    PlanRules,
+    Request,
+    Response,
+    Score,
+    Tally,
+    TallyMetric,
 )  # fmt: skip
 
 ZERO = "0" * 64
@@ -55,7 +68,9 @@ def _add_run(ledger: Ledger, cells: int) -> str:
         tally = Tally(rules=label, freeze=fixture.seq, outcomes={"correct": cells}, metrics=[figure])
         ledger.append(Draft(tally, run=run, causes=[opened.seq]))
     ledger.append(
-        Draft(Close(status="complete", planned=cells, asked=cells, outcomes={}, reason=""), run=run, causes=[opened.seq])
+        Draft(
+            Close(status="complete", planned=cells, asked=cells, outcomes={}, reason=""), run=run, causes=[opened.seq]
+        )
     )
     return run
 
@@ -68,9 +83,7 @@ def _cell(run: str, cell: int, plan: int, base: int) -> list[Draft]:
     )  # fmt: skip
     headers = [("content-type", "application/json"), ("authorization", "***"), ("accept-encoding", "identity")]
     request = Request(attempt=0, turn=0, method="POST", url="http://127.0.0.1:1/v1/chat/completions", headers=headers)
-    response = Response(
-        attempt=0, turn=0, status=200, headers=headers, whole=True, headers_ms=12, total_ms=40
-    )
+    response = Response(attempt=0, turn=0, status=200, headers=headers, whole=True, headers_ms=12, total_ms=40)
     drafts = [
         Draft(planned, run=run, cell=cell, causes=[plan]),
         Draft(request, run=run, cell=cell, causes=[Earlier(base)], blobs={"body": b"x" * 900}),

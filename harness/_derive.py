@@ -55,9 +55,7 @@ def _read(reply: Reply, ask: Ask, rules: RuleSet) -> Reading:
     if reply.wire is None:
         stage, reason = reply.fault or ("harness", "internal")
         return read_fault(stage, reason)
-    return read_reply(
-        reply.wire, protocol=reply.protocol, stream=reply.stream, ask=ask, rules=rules.read, now=reply.at
-    )
+    return read_reply(reply.wire, protocol=reply.protocol, stream=reply.stream, ask=ask, rules=rules.read, now=reply.at)
 
 
 def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet) -> Derived:
@@ -74,9 +72,7 @@ def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet
     if reply.wire is not None:
         parse, blobs = parse_body(reading, rules.label, status=status, stage=stage, reason=reason, domain=domain)
     if status != "parsed":
-        score = unmeasured_score(
-            rules, stages, case, status=status, stage=stage, reason=reason, domain=domain
-        )
+        score = unmeasured_score(rules, stages, case, status=status, stage=stage, reason=reason, domain=domain)
         return Derived(reading, parse, blobs, None, score)
     confirmed = stages.confirm(value, case.input, rules.confirm)
     confirm = Confirm(rules=rules.label, findings=list(confirmed.findings), rejections=list(confirmed.rejections))

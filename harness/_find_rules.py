@@ -28,9 +28,9 @@ def find_rules(name: str) -> RuleSet:
         return load_rules(fits[0], rule_name)
     if fits:
         several = " and ".join(f"{suite.name}/{rule_name}" for suite in fits)
-        raise RulesError(f"{ascii(name)} fits {several}; name the suite too")
+        raise RulesError(f"{name!a} fits {several}; name the suite too")
     there = [f"{suite.name}/{each}" for suite in loaded for each in suite.rule_names]
-    raise RulesError(f"no rule set is called {ascii(name)}; there are {', '.join([*builtin_names(), *there])}")
+    raise RulesError(f"no rule set is called {name!a}; there are {', '.join([*builtin_names(), *there])}")
 
 
 def _from_file(path: Path) -> RuleSet:

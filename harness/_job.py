@@ -54,7 +54,7 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     for setting in settings:
         name, sign, value = setting.partition("=")
         if not sign or not name:
-            raise UsageError(f"-M: expected key=value, got {ascii(setting)}")
+            raise UsageError(f"-M: expected key=value, got {setting!a}")
         try:
             found[name] = json.loads(value)
         except ValueError:

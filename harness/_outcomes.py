@@ -44,9 +44,7 @@ class Reason:
     sentence: str
 
 
-def _group(
-    status: Status, stage: Stage, domain: Domain, retry: Advice, sentences: Mapping[str, str]
-) -> list[Reason]:
+def _group(status: Status, stage: Stage, domain: Domain, retry: Advice, sentences: Mapping[str, str]) -> list[Reason]:
     return [Reason(name, status, stage, domain, retry, sentence) for name, sentence in sentences.items()]
 
 

@@ -95,7 +95,7 @@ def _environment() -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
-    return found | _git()
+    return {**found, **_git()}
 
 
 @cache
@@ -103,17 +103,13 @@ def _git() -> Mapping[str, str]:
     """The commit that the working folder stands at, and whether it is dirty: information, never identity."""
     try:
         commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
-        state = subprocess.run(
-            ["git", "status", "--porcelain"], capture_output=True, text=True, timeout=5, check=True
-        )
+        state = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, timeout=5, check=True)
     except (OSError, subprocess.SubprocessError):
         return {}
     return {"git_commit": commit.stdout.strip(), "git_dirty": "yes" if state.stdout.strip() else "no"}
 
 
-def _planned_metrics(
-    rules: RuleSet, groups: Sequence[frozenset[str]], epochs: int
-) -> list[PlanMetric]:
+def _planned_metrics(rules: RuleSet, groups: Sequence[frozenset[str]], epochs: int) -> list[PlanMetric]:
     primary = set(rules.primary.values())
     return [
         PlanMetric(

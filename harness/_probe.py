@@ -102,9 +102,7 @@ async def _ask(
     ledger: Ledger, candidate: Candidate, messages: Sequence[Message], place: Place, patience: Patience, timeout: float
 ) -> Asked:
     async with open_engine(candidate, ledger, timeout=timeout) as engine:
-        return await ask_until_settled(
-            engine, ledger, candidate, messages, place, patience, note=lambda exchange: None
-        )
+        return await ask_until_settled(engine, ledger, candidate, messages, place, patience, note=lambda exchange: None)
 
 
 def _close(ledger: Ledger, run: str, plan: int, response: int | None, reading: Reading, label: str) -> None:

@@ -58,7 +58,7 @@ def read_report(ledger: Ledger, run: str, rules: Sequence[str] = ()) -> RunRepor
         for name in rules:
             if not any(label == name or label.partition("@")[0] == name for label in labels):
                 has = ", ".join(sorted(labels)) or "none"
-                raise UsageError(f"run {run} was not scored under {ascii(name)}; it has {has}")
+                raise UsageError(f"run {run} was not scored under {name!a}; it has {has}")
         board = [each for each in board if each["rules"] in wanted]
         failures = [each for each in failures if each["rules"] in wanted]
     return RunReport(run, row["suite"], json.loads(row["candidates"]), row["planned"], board, failures)

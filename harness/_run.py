@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast
 
 from harness._attempts import Patience, ask_until_settled
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place
 from harness._derive import Derived, Reply, derive, unmeasured_score
 from harness._freeze import freeze_suite
+from harness._outcomes import Status
 from harness._outcomes import reason as known_reason
 from harness._plan import Measurement, PlannedRun, plan_run
 from harness._rules import RuleSet
@@ -107,9 +108,7 @@ class _Run:
         candidate = waiting[0].candidate if waiting else None
         if candidate is None:
             return
-        async with open_engine(
-            candidate, self.ledger, timeout=self.options.timeout, keys=self.keys
-        ) as engine:
+        async with open_engine(candidate, self.ledger, timeout=self.options.timeout, keys=self.keys) as engine:
             while waiting and candidate.label not in self.stopped:
                 await self._settle(engine, waiting.popleft())
 
@@ -150,9 +149,7 @@ class _Run:
         scores: list[Score] = []
         for rules in self.rules:
             try:
-                derived = derive(
-                    reply, ask=self.suite.ask, stages=self.stages, case=measurement.case, rules=rules
-                )
+                derived = derive(reply, ask=self.suite.ask, stages=self.stages, case=measurement.case, rules=rules)
             except Exception as problem:  # noqa: BLE001  a fault in our own code is an outcome of the cell, by name
                 drafts += self._internal(measurement, rules, evidence, problem, len(drafts))
             else:
@@ -184,7 +181,7 @@ class _Run:
         run, cell = self.planned.run, measurement.cell
         fault = Fault(
             attempt=None, turn=None, stage="harness", reason="internal", domain="harness",
-            detail=f"deriving under {rules.label}: {ascii(problem)}"[:2000], total_ms=None,
+            detail=f"deriving under {rules.label}: {problem!a}"[:2000], total_ms=None,
         )  # fmt: skip
         return [
             Draft(fault, run=run, cell=cell, causes=sorted([self.frozen[rules.label], evidence])),
@@ -194,7 +191,7 @@ class _Run:
             ),
         ]  # fmt: skip
 
-    def _unmeasured(self, measurement: Measurement, rules: RuleSet, status: str, name: str) -> Score:
+    def _unmeasured(self, measurement: Measurement, rules: RuleSet, status: Status, name: str) -> Score:
         found = known_reason(status, name)
         return unmeasured_score(
             rules, self.stages, measurement.case, status=found.status, stage=str(found.stage), reason=found.name,
@@ -220,8 +217,8 @@ class _Run:
             for rules in self.rules:
                 if (rules.label, measurement.cell) in self.scores:
                     continue
-                status = "fate_unknown" if measurement.cell in sent else "not_asked"
-                score = self._unmeasured(measurement, rules, status, status)
+                how_far: Status = "fate_unknown" if measurement.cell in sent else "not_asked"
+                score = self._unmeasured(measurement, rules, how_far, how_far)
                 self.scores[rules.label, measurement.cell] = score
                 drafts.append(
                     Draft(
@@ -286,17 +283,17 @@ def perform_run(
         except KeyboardInterrupt:
             status, reason = "interrupted", "stopped by the person who ran it"
         except BaseExceptionGroup as group:
-            problem = _first(group.exceptions)
+            problem = _first(group)
             if isinstance(problem, LedgerError):
                 raise problem from None
-            status, reason = "aborted", f"the harness failed: {ascii(problem)}"[:2000]
+            status, reason = "aborted", f"the harness failed: {problem!a}"[:2000]
         if candidates and going.stopped and status is None:
             reason = f"stopped asking {', '.join(sorted(going.stopped))}"
         going.settle_the_rest()
         return going.close(status, reason)
 
 
-def _first(problems: Iterable[BaseException]) -> BaseException:
-    for problem in problems:
-        return _first(problem.exceptions) if isinstance(problem, BaseExceptionGroup) else problem
-    raise AssertionError("an exception group is never empty")
+def _first(problem: BaseException) -> BaseException:
+    while isinstance(problem, BaseExceptionGroup):
+        problem = cast("BaseExceptionGroup[BaseException]", problem).exceptions[0]
+    return problem

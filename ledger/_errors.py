@@ -1,14 +1,14 @@
 """Everything `ledger` raises on purpose.
 
-    LedgerError                 the root; `exit_status` is what the command line ends with
-    ├── BadBody          (2)    a body the door refuses, or a stored one that isn't its own RFC 8785 form
-    ├── BadLine          (2)    bytes that aren't an event line of this format
-    ├── NotALedger       (2)    the file is missing, unreadable, or no ledger of this format
-    ├── LedgerExists     (2)    `init` would write over something
-    ├── NotFound         (2)    no such event, blob or run
-    ├── Refused          (4)    the ledger's own rules forbid this append; nothing was written
-    │   └── RunHeld      (4)    another process is asking for this run
-    └── AppendFailed     (3)    SQLite could not make the append durable; nothing of it is in the file
+LedgerError                 the root; `exit_status` is what the command line ends with
+├── BadBody          (2)    a body the door refuses, or a stored one that isn't its own RFC 8785 form
+├── BadLine          (2)    bytes that aren't an event line of this format
+├── NotALedger       (2)    the file is missing, unreadable, or no ledger of this format
+├── LedgerExists     (2)    `init` would write over something
+├── NotFound         (2)    no such event, blob or run
+├── Refused          (4)    the ledger's own rules forbid this append; nothing was written
+│   └── RunHeld      (4)    another process is asking for this run
+└── AppendFailed     (3)    SQLite could not make the append durable; nothing of it is in the file
 """
 
 from __future__ import annotations

@@ -109,9 +109,7 @@ def causes_text(causes: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, causes))}]"
 
 
-def make_line(
-    *, v: int, seq: int, prev: str, at: str, kind: str, run: str, cell: int, causes: str, body: str
-) -> bytes:
+def make_line(*, v: int, seq: int, prev: str, at: str, kind: str, run: str, cell: int, causes: str, body: str) -> bytes:
     """The bytes of an event line. The caller has checked every field against the grammar."""
     return (
         f'{{"v":{v},"seq":{seq},"prev":"{prev}","at":"{at}","kind":"{kind}",'

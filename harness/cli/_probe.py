@@ -34,14 +34,14 @@ def probe(
 
     from harness._attempts import Patience
     from harness._errors import UsageError
+    from harness._find_rules import find_rules
     from harness._job import parse_settings
     from harness._probe import probe as ask_once
-    from harness._find_rules import find_rules
     from harness.engines import resolve_engine
     from ledger import Ledger
 
     if ask not in _CHOICES:
-        raise UsageError(f"--ask: expected one of {', '.join(_CHOICES)}, got {ascii(ask)}")
+        raise UsageError(f"--ask: expected one of {', '.join(_CHOICES)}, got {ask!a}")
     found = find_rules(rules)
     candidate = resolve_engine(
         engine, base_url=base_url, parameters=parse_settings(setting or ()), stream=stream, environ=os.environ

@@ -26,7 +26,9 @@ def run(
         list[str] | None, typer.Option("--rules", help="A rule set; repeatable. Default: all that the suite lists.")
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="How often each case is asked.")] = 1,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N cases; the run then reads partial.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first N cases; the run then reads partial.")
+    ] = None,
     max_connections: Annotated[int, typer.Option(min=1, max=1000, help="At once, for each candidate.")] = 8,
     max_retries: Annotated[int, typer.Option(min=0, help="Attempts after the first, where asking again may help.")] = 3,
     max_wait: Annotated[float, typer.Option(min=0, help="The longest single wait before a retry, in seconds.")] = 60,

@@ -6,8 +6,10 @@ import typer
 
 from ledger.cli import _look, _verify, _write
 from ledger.cli._guard import run_app
+from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger.cli._output import Words, emit_json, table
 
-__all__ = ["app", "main", "run_app"]
+__all__ = ["DEFAULT_DB", "AsJson", "Db", "Words", "app", "emit_json", "main", "run_app", "table"]
 
 app = typer.Typer(
     name="ledger",

@@ -198,7 +198,7 @@ def test_limit_makes_a_partial_run_and_epochs_ask_again(db: Path) -> None:
             "--db", str(db),
         )  # fmt: skip
     assert (done["status"], done["planned"], len(server.requests)) == ("partial", 6, 6)
-    cells = rows(db, "SELECT DISTINCT \"case\", epoch, identity FROM cells WHERE run = ?", done["run"])
+    cells = rows(db, 'SELECT DISTINCT "case", epoch, identity FROM cells WHERE run = ?', done["run"])
     assert len({row["identity"] for row in cells}) == 6
     assert sorted({row["epoch"] for row in cells}) == [0, 1]
 
@@ -255,8 +255,7 @@ def check_after_kill(db: Path, server: ModelServer) -> None:
     assert found["verdict"] == "CONSISTENT", found["problems"]
     # A byte left only after its request event was durable, so whatever the server saw stands in the ledger.
     stored = [
-        row["data"]
-        for row in rows(db, "SELECT data FROM blobs JOIN events USING (seq) WHERE events.kind = 'request'")
+        row["data"] for row in rows(db, "SELECT data FROM blobs JOIN events USING (seq) WHERE events.kind = 'request'")
     ]
     for _, body in server.requests:
         assert body in stored
@@ -274,7 +273,9 @@ def reconcile(db: Path, run: str) -> None:
     """Every planned cell has exactly one outcome under each rule set, in the views, whatever happened to the run."""
     (planned,) = rows(db, "SELECT body ->> '$.cells' AS cells FROM events WHERE run = ? AND kind = 'plan'", run)
     written = rows(db, "SELECT count(*) AS n FROM events WHERE run = ? AND kind = 'cell'", run)[0]["n"]
-    for row in rows(db, "SELECT rules, count(*) AS n, count(DISTINCT cell) AS d FROM cells WHERE run = ? GROUP BY 1", run):
+    for row in rows(
+        db, "SELECT rules, count(*) AS n, count(DISTINCT cell) AS d FROM cells WHERE run = ? GROUP BY 1", run
+    ):
         assert row["n"] == row["d"] == written <= planned["cells"]
     for row in rows(db, "SELECT * FROM scoreboard WHERE run = ?", run):
         assert 0 <= row["k"] <= row["n"] <= row["planned"]
