@@ -297,9 +297,10 @@ class Ledger:
         from sqlite_utils import Database
 
         with self._reader_lock:
-            view = Database(self._reader, recursive_triggers=False).view(name)
-            if not view.exists():
+            database = Database(self._reader, recursive_triggers=False)
+            if name not in database.view_names():
                 raise NotALedger(f"{self.path} lacks the view {name}; `ledger upgrade` puts it back")
+            view = database.view(name)
             rows = view.rows_where(order_by=order_by)  # pyright: ignore[reportUnknownMemberType]
             return list(rows)
 
