@@ -25,7 +25,10 @@ _FIND = (
 
 @dataclass(frozen=True)
 class Frozen:
-    """The seqs of the freezes that a plan stands on: prompts by digest, fixtures by name, rule sets by label; how many are new."""
+    """The seqs of the freezes that a plan stands on: prompts by digest, fixtures by name, rule sets by label.
+
+    `new` counts those that were made just now.
+    """
 
     prompts: Mapping[str, int]
     fixtures: Mapping[str, int]

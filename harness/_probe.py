@@ -1,4 +1,4 @@
-"""One real, recorded call, kept out of scoreboards: what does this model at this address answer, and how does it read?"""
+"""One real, recorded call, kept out of scoreboards: what does this model answer, and how does that read?"""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def connect_reader(path: Path, *, views: bool = False) -> sqlite3.Connection:
     wal = path.with_name(path.name + "-wal")
     if not wal.exists() or wal.stat().st_size == 0:
         modes.append("mode=ro&immutable=1")
-    problem: sqlite3.Error | None = None
+    problem: Exception | None = None
     for mode in modes:
         try:
             connection = sqlite3.connect(
@@ -102,7 +102,9 @@ def connect_reader(path: Path, *, views: bool = False) -> sqlite3.Connection:
                 connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("SELECT count(*) FROM main.sqlite_schema").fetchone()
             return connection
-        except sqlite3.Error as found:
+        except (sqlite3.Error, UnicodeDecodeError) as found:  # SQLite quotes the file's own bytes in its messages
             problem = found
             connection.close()
+            if getattr(found, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
+                break  # to read a file as immutable while somebody writes it would be to misread it
     raise NotALedger(f"{path} can't be read as a ledger: {problem}")

@@ -28,7 +28,7 @@ from ledger.kinds import Genesis, Redact, Schema, parse_body
 __all__ = ["Problem", "Verdict", "verify", "verify_connection"]
 
 # Errors that say something about this machine at this moment, and nothing about the file.
-_NOT_THE_FILE = {"SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM"}
+_NOT_THE_FILE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
 _CACHE_KIB = 65_536
 
 _SPECIAL = "SELECT seq, kind, body, causes FROM main.events NOT INDEXED WHERE kind IN ('redact', 'schema') ORDER BY seq"
@@ -82,40 +82,63 @@ def verify(path: Path) -> Verdict:
 
     Raises NotALedger when there is no readable ledger at all: no file, not SQLite, no events table, or locked.
     """
-    with closing(_open(path)) as connection:
-        return verify_connection(connection, str(path))
+    findings = Findings()
+    with closing(_open(path, findings)) as connection:
+        return verify_connection(connection, str(path), findings)
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, findings: Findings) -> sqlite3.Connection:
     try:
         return connect_reader(path)
-    except NotALedger:
-        if not path.is_file():
+    except NotALedger as unreadable:
+        connection = _open_damaged(path) if path.is_file() else None
+        if connection is None:
             raise
-        # A schema that doesn't parse keeps SQLite from reading anything. This flag (of the connection, not of the
-        # file) makes it read what it can, so that the damage is reported and the rows are still checked.
-        connection = sqlite3.connect(uri(path, "mode=ro"), uri=True, isolation_level=None)
+        findings.add(None, "the schema of the file", "one that SQLite can read", unreadable)
+        return connection
+
+
+def _open_damaged(path: Path) -> sqlite3.Connection | None:
+    """A schema that doesn't parse keeps SQLite from reading anything; a flag of the connection (not of the file) makes
+    it read what it can, so that the damage is reported and the rows are still checked. None where that isn't it."""
+    first = "SELECT count(*) FROM main.sqlite_schema"
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(uri(path, "mode=ro"), uri=True, timeout=1, isolation_level=None)
+        connection.execute("PRAGMA query_only=ON")
+        connection.execute("PRAGMA trusted_schema=OFF")
         try:
-            connection.execute("PRAGMA writable_schema=ON")
-            connection.execute("PRAGMA query_only=ON")
-            connection.execute("PRAGMA trusted_schema=OFF")
-            connection.execute("SELECT count(*) FROM main.sqlite_schema").fetchone()
-        except sqlite3.Error:
-            connection.close()
-        else:
-            return connection
-        raise
+            connection.execute(first).fetchone()
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
+            if not _is_of_this_moment(problem):
+                connection.execute("PRAGMA writable_schema=ON")
+                connection.execute(first).fetchone()
+                return connection
+    except (sqlite3.Error, UnicodeDecodeError):
+        pass
+    if connection is not None:
+        connection.close()
+    return None
 
 
-def verify_connection(connection: sqlite3.Connection, name: str = "the ledger") -> Verdict:
-    """`verify` over an open connection, whose main schema it reads and nothing else."""
+def _is_of_this_moment(problem: Exception) -> bool:
+    return getattr(problem, "sqlite_errorname", "").startswith(_NOT_THE_FILE)
+
+
+def verify_connection(
+    connection: sqlite3.Connection, name: str = "the ledger", findings: Findings | None = None
+) -> Verdict:
+    """`verify` over an open connection, whose main schema it reads and nothing else.
+
+    `findings` may hold what was found wrong before.
+    """
     connection.text_factory = bytes
-    findings = Findings()
+    findings = Findings() if findings is None else findings
     try:
         connection.execute(f"PRAGMA main.cache_size=-{_CACHE_KIB}")
         connection.execute("BEGIN")
         schema = read_schema(connection)
-    except sqlite3.Error as problem:
+    except (sqlite3.Error, UnicodeDecodeError) as problem:
         raise NotALedger(f"{name} can't be read as a ledger: {problem}") from None
     try:
         if not schema.is_ledger:
@@ -178,14 +201,13 @@ class _Check:
         return BlobStream(self._connection, self._findings, self._redactions.blobs, self._disagreements)
 
     def _try(self, what: str, step: Any, table: str | None = None) -> Any:
-        """Run a step; damage becomes a problem. A table that isn't there is reported by the schema check alone."""
+        """Run a step; damage becomes a problem. A table that can't be read is reported by the schema check alone."""
         if table is not None and table not in self._schema.plain:
             return None
         try:
             return step()
-        except sqlite3.Error as problem:
-            code = getattr(problem, "sqlite_errorname", "")
-            if any(code.startswith(name) for name in _NOT_THE_FILE):
+        except (sqlite3.Error, UnicodeDecodeError) as problem:  # a message of SQLite's may quote any bytes
+            if _is_of_this_moment(problem):
                 raise NotALedger(f"{self._name} can't be read now: {problem}; try again") from None
             at = self.scan.next_seq if what == "events" else None
             self._findings.add(at, f"reading {what}", "rows", problem)

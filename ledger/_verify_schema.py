@@ -94,6 +94,9 @@ def check_objects(
         (got,) = connection.execute(f"PRAGMA main.{pragma}").fetchone()
         if got != expected:
             findings.add(None, f"the file's {pragma}", expected, got)
+    for table in ("events", "blobs", "edges"):
+        if table not in schema.plain:
+            findings.add(None, f"the table {table}", "a plain table", "none that can be read")
     wanted = _stored(format_objects())
     known = release_objects(release) if release is not None else release_objects(RELEASE)
     newer = release is not None and known is None
@@ -112,8 +115,8 @@ def check_objects(
             findings.add(None, f"the {row[0].decode()} {row[1].decode()} is not as shipped", row[3], same[3])
     if newer:
         theirs = [row for row in left if row[0] in {b"view", b"index"}]
+        left = [row for row in left if row not in theirs]
         if _digest(theirs) == digest:
-            left = [row for row in left if row not in theirs]
             findings.note(
                 f"the views and indexes are those of release {release}, newer than this package's {RELEASE}; they match"
                 " the digest in the last schema event"

@@ -32,6 +32,7 @@ _MARKS: Final = re.compile(r"[{}\[\]]|^[ \t]*+(?:`{3,}|~{3,})|`{3,}", re.MULTILI
 _INFO: Final = re.compile(r"[ \t]*([^\s`{}\[\]\"]*)[^\n`{}\[\]\"]*")
 _BLANK_LINE: Final = re.compile(r"[ \t\r]*+(?=\n|\Z)")
 # What can't follow an opening brace in anything that JSON, or a slip in writing it, begins with.
+_TRIES: Final = 8
 _HOPELESS: Final = re.compile(r"[ \t\n\r]*+[{\[\]0-9,:;()=|&+*^!?%\\-]")
 
 
@@ -87,7 +88,8 @@ class _Surveyor:
         self.found = Survey(rest=start)
         self.earlier: list[Spot] = []
         self.closings = [tag.span() for tag in CLOSING_TAG.finditer(text, start)] if rules.reasoning else []
-        self.lenient = rules.grants_json_faults
+        # The C decoder counts lines from the text's start for every failure: a few of them, and it is left aside.
+        self.tries = 0 if rules.grants_json_faults else _TRIES
         self.event = _EVENT if rules.reasoning else _MARKS
         self.openers = 0
         self.block: Block | None = None
@@ -118,7 +120,8 @@ class _Surveyor:
             self.openers += 1
             self.at = start + 1
             return
-        end = None if self.lenient else end_of_value(text, start)
+        end = end_of_value(text, start) if self.tries else None
+        self.tries -= end is None and self.tries > 0
         read = scan(text, start, len(text), self.rules) if end is None else Value(start, end)
         if isinstance(read, Value):
             found.values.append(Spot(read, mark, self.block))

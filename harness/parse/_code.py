@@ -20,7 +20,7 @@ _PYTHON_TAGS: Final = frozenset({"python", "py", "python3", "py3", "python2", "{
 _TAG: Final = re.compile(r"[ \t]*(\{?\.?[A-Za-z][\w.+#-]*\}?)?(?:[ \t]+(\S[^\n]*))?[ \t\r]*")
 _DOING: Final = (
     ast.Call, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Compare, ast.BoolOp,
-    ast.IfExp, ast.Subscript, ast.List, ast.Dict, ast.Set, ast.JoinedStr, ast.Await, ast.NamedExpr,
+    ast.IfExp, ast.Subscript, ast.JoinedStr, ast.Await, ast.NamedExpr,
 )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def _unfenced(text: str, start: int, found: list[Fence]) -> _Draft:
 
 
 def _counts(text: str, draft: _Draft) -> bool:
-    """Whether a draft is code: it compiles, and, where no tag says that it is Python, does more than name something."""
+    """Whether a draft is code: it compiles, and, where no tag says that it is Python, does more than write a name or a literal down."""
     source = text[draft.start : draft.end]
     if not source.strip():
         return False
