@@ -1,0 +1,156 @@
+"""Bodies about the ledger itself and about what stands in it: genesis, schema, findings, reports, redactions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from ledger.kinds._base import Body, Count, Hex32, Hex64, Origin, Part, Seq
+
+__all__ = [
+    "Accept",
+    "Anchor",
+    "Clear",
+    "Genesis",
+    "Import",
+    "Note",
+    "Publish",
+    "Redact",
+    "Report",
+    "Schema",
+    "Supersede",
+    "Taint",
+    "Target",
+]
+
+
+class Genesis(Body):
+    """The ledger is made. `tables` is the digest of the table and guard DDL; `identity_key` keys case digests."""
+
+    kind = "genesis"
+    scope = "ledger"
+    format: Literal["eval-ledger/1"] = "eval-ledger/1"
+    origin: Origin
+    id: Hex32
+    identity_key: Hex64
+    tables: Hex64
+
+
+class Schema(Body):
+    """The views and indexes in force from here on: those of `release`, with the digest of their DDL."""
+
+    kind = "schema"
+    scope = "ledger"
+    release: Seq
+    digest: Hex64
+
+
+class Target(Part):
+    """What a supersede or taint speaks of: an event by seq, or a run by its id."""
+
+    what: str
+    id: str
+
+
+class Accept(Body):
+    """A person accepts a component that moved."""
+
+    kind = "accept"
+    scope = "run"
+    component: str
+    before: str
+    after: str
+    reason: str
+
+
+class Supersede(Body):
+    """A run, a freeze or a report is replaced, by another or by none."""
+
+    kind = "supersede"
+    scope = "ledger"
+    target: Target
+    by: Target | None
+    category: Literal["transport", "capture", "parser", "harness", "fixture", "provider", "operator", "other"]
+    reason: str
+
+
+class Taint(Body):
+    """Something is found unsafe to build on."""
+
+    kind = "taint"
+    scope = "ledger"
+    target: Target
+    reason: str
+
+
+class Clear(Body):
+    """A finding is withdrawn; it stays in the record."""
+
+    kind = "clear"
+    scope = "ledger"
+    taint: Seq
+    reason: str
+
+
+class Report(Body):
+    """Numbers are written down. Blob `file`: the report. `figures` carries every number with what it rests on."""
+
+    kind = "report"
+    scope = "ledger"
+    run: str
+    format: str
+    digest: Hex64
+    head: Hex64
+    size: Count
+    figures: list[JsonValue]
+
+
+class Publish(Body):
+    """A report is handed to someone."""
+
+    kind = "publish"
+    scope = "ledger"
+    report: Seq
+    to: str
+
+
+class Import(Body):
+    """Foreign evidence comes in. Blob `file`: the artifact, whole."""
+
+    kind = "import"
+    scope = "any"
+    format: str
+    tool: str
+    grade: Literal["bytes", "parsed", "text"]
+    digest: Hex64
+
+
+class Redact(Body):
+    """Withholds bodies (by seq) and blobs (by hash). Its causes are exactly the events concerned."""
+
+    kind = "redact"
+    scope = "ledger"
+    bodies: list[Seq]
+    blobs_withheld: list[Hex64]
+    category: str
+    reason: str
+
+
+class Note(Body):
+    """A person says something about the ledger, a run or an event."""
+
+    kind = "note"
+    scope = "any"
+    text: str
+
+
+class Anchor(Body):
+    """A checkpoint was signed, or someone outside vouched for one."""
+
+    kind = "anchor"
+    scope = "ledger"
+    what: Literal["checkpoint", "rfc3161"]
+    size: Count
+    root: str
+    key: str

@@ -1,0 +1,149 @@
+"""Bodies of a run as a whole: what is frozen, what is planned, and what it came to."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from ledger.kinds._base import Body, Count, Hex64, Part, RunStatus, Seq
+
+__all__ = [
+    "Cell",
+    "Close",
+    "Freeze",
+    "Plan",
+    "PlanCandidate",
+    "PlanFixture",
+    "PlanMetric",
+    "PlanRules",
+    "Tally",
+    "TallyMetric",
+]
+
+
+class Freeze(Body):
+    """A file is fixed. `digest` is its plain BLAKE3; for a rule set `identity` covers the sources of its stages too."""
+
+    kind = "freeze"
+    scope = "ledger"
+    what: Literal["fixture", "rules", "prompt", "prices", "prediction"]
+    name: str
+    digest: Hex64
+    identity: Hex64
+    sources: dict[str, Hex64] = Field(default_factory=dict)
+
+
+class PlanFixture(Part):
+    """A fixture that a plan stands on, by the seq of its freeze."""
+
+    name: str
+    freeze: Seq
+    cases: Count
+
+
+class PlanMetric(Part):
+    """A metric of a rule set; `planned` counts, for each candidate, the cells that it applies to."""
+
+    name: str
+    kind: Literal["rate", "mean"]
+    planned: Count
+    primary: bool
+
+
+class PlanRules(Part):
+    """A rule set that a plan is scored under: `label` = name@first 12 digits of `identity`."""
+
+    name: str
+    label: str
+    identity: Hex64
+    freeze: Seq
+    metrics: list[PlanMetric]
+
+
+class PlanCandidate(Part):
+    """Everything that decides a request beside the case, and (not part of `digest`) the address it is reached at."""
+
+    label: str
+    protocol: str
+    model: str
+    parameters: dict[str, JsonValue]
+    prompt: Hex64
+    prompt_freeze: Seq | None
+    stream: bool
+    digest: Hex64
+    base_url: str
+
+
+class Plan(Body):
+    """A run opens. One a run."""
+
+    kind = "plan"
+    scope = "run"
+    name: str
+    tags: list[str]
+    purpose: Literal["evaluation", "probe"]
+    suite: str
+    ask: str
+    fixtures: list[PlanFixture]
+    rules: list[PlanRules]
+    candidates: list[PlanCandidate]
+    arms: list[str]
+    epochs: Count
+    limit: Count | None
+    cells: Count
+    via: Literal["live", "replay"]
+    environment: dict[str, str]
+    code: dict[str, Hex64]
+
+
+class Cell(Body):
+    """One planned measurement. Digests are keyed with the ledger's identity key."""
+
+    kind = "cell"
+    scope = "cell"
+    case: str
+    fixture: str
+    identity: Hex64
+    input: Hex64
+    gold: Hex64
+    candidate: str
+    arm: str
+    epoch: Count
+    twin: Count
+
+
+class TallyMetric(Part):
+    """One figure of a tally: k of n measured of `planned`; `total` sums a mean's values."""
+
+    candidate: str
+    metric: str
+    kind: Literal["rate", "mean"]
+    k: Count | None
+    total: float | None
+    n: Count
+    planned: Count
+    primary: bool
+
+
+class Tally(Body):
+    """A scoring pass over a run is complete. What rests on the whole run rests on this event."""
+
+    kind = "tally"
+    scope = "run"
+    rules: str
+    freeze: Seq
+    outcomes: dict[str, Count]
+    metrics: list[TallyMetric]
+
+
+class Close(Body):
+    """A run stops. The last close wins; a later ask reopens the run, a rescore doesn't."""
+
+    kind = "close"
+    scope = "run"
+    status: RunStatus
+    planned: Count
+    asked: Count
+    outcomes: dict[str, dict[str, Count]]
+    reason: str

@@ -1,0 +1,155 @@
+"""Bodies of one measurement: what was asked, what came, how it was read, confirmed and scored."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from ledger.kinds._base import Body, Count, Hex64, Outcome, Part, Seq
+
+__all__ = [
+    "Confirm",
+    "Execute",
+    "Fault",
+    "Masked",
+    "Parse",
+    "Request",
+    "Response",
+    "Reuse",
+    "Score",
+    "Wait",
+]
+
+
+class Masked(Part):
+    """Where a secret was masked before anything was stored: in what, how many times, how many bytes each."""
+
+    where: str
+    times: Count
+    bytes: Count
+
+
+class Request(Body):
+    """Written before bytes leave. Blob `body`: the exact body bytes. The claim on (run, cell, turn, attempt)."""
+
+    kind = "request"
+    scope = "cell"
+    attempt: Count
+    turn: Count
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    masked: list[Masked] = Field(default_factory=list[Masked])
+
+
+class Response(Body):
+    """Headers came. Blob `body`: the body's bytes as they crossed the wire, content coding still on."""
+
+    kind = "response"
+    scope = "cell"
+    attempt: Count
+    turn: Count
+    status: Count
+    headers: list[tuple[str, str]]
+    whole: bool
+    headers_ms: Count
+    total_ms: Count
+    masked: list[Masked] = Field(default_factory=list[Masked])
+
+
+class Fault(Body):
+    """No whole response came, or the harness failed."""
+
+    kind = "fault"
+    scope = "any"
+    attempt: Count | None
+    turn: Count | None
+    stage: str
+    reason: str
+    domain: Literal["harness", "provider", "model"]
+    detail: str
+    total_ms: Count | None
+
+
+class Wait(Body):
+    """The harness waits before attempt + 1. `asked` is what the server asked for, word for word, or empty."""
+
+    kind = "wait"
+    scope = "cell"
+    attempt: Count
+    turn: Count
+    seconds: float
+    why: str
+    asked: str
+
+
+class Reuse(Body):
+    """A recorded response is taken over; its event is the cause, or named by `hash` when it is another ledger's."""
+
+    kind = "reuse"
+    scope = "cell"
+    of: Seq
+    hash: Hex64
+
+
+class Parse(Body):
+    """A response is read under a rule set. `value` is JSON text as sent; when it is long, the blob `value` holds it.
+
+    `span` lists [start, end) byte offsets into the decoded text (UTF-8).
+    """
+
+    kind = "parse"
+    scope = "cell"
+    rules: str
+    status: str
+    stage: str
+    reason: str
+    domain: str
+    flags: list[str]
+    value: str | None
+    span: list[tuple[Count, Count]]
+    usage: dict[str, Count] | None
+    stop: str | None
+    model: str | None
+
+
+class Confirm(Body):
+    """A parsed value is held against evidence, claim by claim."""
+
+    kind = "confirm"
+    scope = "cell"
+    rules: str
+    findings: list[JsonValue]
+    rejections: list[JsonValue]
+
+
+class Execute(Body):
+    """Untrusted code ran in the sandbox. Blobs: `stdout`, `stderr`, and files."""
+
+    kind = "execute"
+    scope = "cell"
+    argv: list[str]
+    isolation: str
+    exit: int | None
+    signal: int | None
+    limits: list[str]
+
+
+class Score(Body):
+    """A cell gets its outcome under a rule set. `metrics` holds the figures of the metrics that apply to the cell;
+
+    it is empty when the cell is unmeasured. `applies` names those metrics either way.
+    """
+
+    kind = "score"
+    scope = "cell"
+    rules: str
+    outcome: Outcome
+    status: str
+    stage: str
+    reason: str
+    domain: str
+    value: float | None
+    applies: list[str]
+    metrics: dict[str, float]
