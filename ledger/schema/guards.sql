@@ -3,14 +3,15 @@
 -- REPLACE walks past delete triggers, hence a BEFORE INSERT guard on every unique column. Guards stop accidents; the
 -- chain, the schema comparison and integrity_check catch the rest.
 
-CREATE TRIGGER events_insert BEFORE INSERT ON events BEGIN
+CREATE TRIGGER events_insert BEFORE INSERT ON events
+WHEN NEW.seq || NEW.prev IS NOT coalesce((SELECT (seq + 1) || hash FROM events ORDER BY seq DESC LIMIT 1),
+  '10000000000000000000000000000000000000000000000000000000000000000')
+BEGIN
   SELECT RAISE(ABORT, 'events: this seq is taken; events are never replaced')
     WHERE EXISTS (SELECT 1 FROM events WHERE seq = NEW.seq);
   SELECT RAISE(ABORT, 'events: seq must follow the head')
     WHERE NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM events);
-  SELECT RAISE(ABORT, 'events: prev must be the hash of the head')
-    WHERE NEW.prev IS NOT coalesce((SELECT hash FROM events ORDER BY seq DESC LIMIT 1),
-      '0000000000000000000000000000000000000000000000000000000000000000');
+  SELECT RAISE(ABORT, 'events: prev must be the hash of the head');
 END;
 
 CREATE TRIGGER events_edges AFTER INSERT ON events WHEN NEW.causes <> '[]' BEGIN
@@ -36,11 +37,13 @@ CREATE TRIGGER events_delete BEFORE DELETE ON events BEGIN
   SELECT RAISE(ABORT, 'events: never deleted');
 END;
 
-CREATE TRIGGER blobs_insert BEFORE INSERT ON blobs BEGIN
-  SELECT RAISE(ABORT, 'blobs: this hash or id is taken; blobs are never replaced')
-    WHERE EXISTS (SELECT 1 FROM blobs WHERE hash = NEW.hash) OR EXISTS (SELECT 1 FROM blobs WHERE id = NEW.id);
+CREATE TRIGGER blobs_insert BEFORE INSERT ON blobs
+WHEN NEW.seq IS NOT (SELECT max(seq) FROM events)
+  OR EXISTS (SELECT 1 FROM blobs WHERE hash = NEW.hash) OR EXISTS (SELECT 1 FROM blobs WHERE id = NEW.id)
+BEGIN
   SELECT RAISE(ABORT, 'blobs: a blob belongs to the newest event')
     WHERE NEW.seq IS NOT (SELECT max(seq) FROM events);
+  SELECT RAISE(ABORT, 'blobs: this hash or id is taken; blobs are never replaced');
 END;
 
 CREATE TRIGGER blobs_update BEFORE UPDATE ON blobs BEGIN
