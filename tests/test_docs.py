@@ -1,0 +1,61 @@
+"""The pages and the README say what is: generated pages are current, and the README's commands run as they stand."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.harness.models import Answer, model_server
+from tests.harness.test_run import perfect
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+COMMANDS = [line.strip().split("  #")[0] for line in README.splitlines() if line.startswith("    ")]
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["SCHEMA.md", "OUTCOMES.md"])
+def test_generated_pages_are_current(name: str) -> None:
+    page = generator().PAGES[name]()
+    assert (ROOT / "docs" / name).read_text("utf-8") == page, "run `python docs/generate.py`"
+
+
+def test_every_command_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    wanted = [line for line in COMMANDS if re.match(r"(harness|ledger|sqlite3) ", line)]
+    assert len(wanted) >= 10
+    with model_server(lambda prompt: Answer(perfect(prompt))) as server:
+        environ = {
+            **os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "ANTHROPIC_API_KEY": "test-key-anthropic", "OPENAI_API_KEY": "test-key-openai",
+            "ANTHROPIC_BASE_URL": server.url, "OPENAI_BASE_URL": server.openai, "OLLAMA_HOST": server.url,
+        }  # fmt: skip
+        for command in wanted:
+            if command.startswith("sqlite3 ") and shutil.which("sqlite3") is None:
+                continue
+            here = command.replace("http://127.0.0.1:8080/v1", server.openai)
+            done = subprocess.run(here, shell=True, cwd=tmp_path, env=environ, capture_output=True, text=True)
+            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_readme_names_the_two_commands_and_the_makefile_has_them() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for target in ("run", "test"):
+        assert f"make {target}" in README
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
