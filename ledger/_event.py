@@ -119,6 +119,8 @@ def make_line(*, v: int, seq: int, prev: str, at: str, kind: str, run: str, cell
 
 def why_not_at(at: str) -> str | None:
     """None when `at` (already of the right form) is a real date and time; else the reason."""
+    if at[11:13] > "23":
+        return f"not a real time: hour {at[11:13]}"  # newer Pythons read 24:00 as the next day's midnight
     try:
         datetime.fromisoformat(at)
     except ValueError as problem:

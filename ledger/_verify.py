@@ -29,7 +29,6 @@ __all__ = ["Problem", "Verdict", "verify", "verify_connection"]
 
 # Errors that say something about this machine at this moment, and nothing about the file.
 _NOT_THE_FILE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
-_CACHE_KIB = 65_536
 
 _SPECIAL = "SELECT seq, kind, body, causes FROM main.events NOT INDEXED WHERE kind IN ('redact', 'schema') ORDER BY seq"
 _CROWDED = (
@@ -135,7 +134,6 @@ def verify_connection(
     connection.text_factory = bytes
     findings = Findings() if findings is None else findings
     try:
-        connection.execute(f"PRAGMA main.cache_size=-{_CACHE_KIB}")
         connection.execute("BEGIN")
         schema = read_schema(connection)
     except (sqlite3.Error, UnicodeDecodeError) as problem:
@@ -191,8 +189,8 @@ class _Check:
                 blobs, last = self.blobs, self.scan.last
                 self._try("blobs", lambda: blobs.finish(last))
                 check_redacts(self._redactions, blobs.redacted_seqs, findings)
-            self._disagreements.settle()
             self._try("plans and claims", self._uniqueness)
+        self._disagreements.settle()
         sound = self._try("integrity", lambda: check_integrity(connection, schema, findings))
         if not sound or not schema.as_shipped:
             self._try("types", lambda: check_types(connection, schema, findings))

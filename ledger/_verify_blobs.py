@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from binascii import hexlify, unhexlify
+from binascii import unhexlify
 from collections.abc import Iterable, Iterator
 
 from blake3 import blake3
@@ -32,10 +32,9 @@ def unsalt(salt: object) -> bytes | None:
     if type(salt) is not bytes or len(salt) != 32:
         return None
     try:
-        raw = unhexlify(salt)
+        return unhexlify(salt) if salt == salt.lower() else None
     except ValueError:
         return None
-    return raw if hexlify(raw) == salt else None
 
 
 class BlobStream:
@@ -70,8 +69,10 @@ class BlobStream:
     def named(self, seq: int, refs: Iterable[tuple[bytes, int]]) -> None:
         """Event `seq` names these blobs, as (hash, size), in this order."""
         for digest, size in refs:
-            self._skip_strays(seq, digest)
             row = self._row
+            if row is None or row[0] != self._expected or row[1] != digest:
+                self._skip_strays(seq, digest)
+                row = self._row
             if row is None or row[0] != self._expected:
                 self._lost(seq, digest)
                 continue

@@ -29,8 +29,23 @@ class EdgeStream:
             self._findings.add(None, "an edge", "two integers", (cause, effect))
         self._next = None
 
+    def only_cause(self, seq: int, causes: object) -> int:
+        """The cause of event `seq` if the next edge gives exactly the text of its causes; else 0.
+
+        An edge's cause that is smaller than `seq`, written as `[cause]`, is of the grammar by itself.
+        """
+        following = self._next
+        if following is not None and following[0] == seq and 0 < following[1] < seq:
+            return following[1] if causes == b"[%d]" % following[1] else 0
+        return 0
+
     def take(self, seq: int, causes: tuple[int, ...] | None) -> None:
         """Hold the edges into event `seq` against its causes (None: not readable, and reported already)."""
+        following = self._next
+        if following is None or following[0] > seq:
+            for cause in causes or ():
+                self._findings.add(seq, "an edge is missing", f"{cause} -> {seq}", "nothing")
+            return
         while self._next is not None and self._next[0] < seq:
             self._stray(None)
         for cause in causes or ():

@@ -7,6 +7,8 @@ with what must stand there; only a row that differs is taken apart to name what 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from typing import Any
 
 from blake3 import blake3
 
@@ -32,6 +34,9 @@ _SELECT = (
     "SELECT seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body FROM main.events NOT INDEXED"
     " ORDER BY seq"
 )
+_SELECT_FROM = _SELECT.replace(" ORDER", " WHERE seq >= ? ORDER")
+_BATCH = 64
+_Row = tuple[Any, ...]
 _LINE = b'{"v":%d,"seq":%d,"prev":"%b","at":"%b","kind":"%b","run":"%b","cell":%d,"causes":%b,"body":"%b"}'
 _HASH = COLUMN_GRAMMAR["hash"].fullmatch
 _AT = COLUMN_GRAMMAR["at"].fullmatch
@@ -75,9 +80,10 @@ class EventScan:
 
     def run(self) -> None:
         """Scan to the end. Raises sqlite3.Error where the file is damaged; `next_seq` is then the event not reached."""
+        findings, edges, scopes = self._findings, self._edges, _SCOPES
         prev: bytes | None = GENESIS_PREV.encode()
         stored_prev = prev
-        for row in self._connection.execute(_SELECT):
+        for row, settled in self._rows():
             seq, v, digest, said_prev, at, kind, run, cell, causes, body_hash, salt, body = row
             self.count += 1
             if seq != self.next_seq:
@@ -86,16 +92,17 @@ class EventScan:
                         self._outside.add(said_prev)
                     continue
                 prev = stored_prev = None
-            before = self._findings.count
+            before = findings.count
             self.next_seq = seq + 1
             numbers = () if causes == b"[]" else self._causes(seq, causes)
+            scope = scopes.get(kind)
             line_hash: bytes | None = None
             if (
                 v == FORMAT_VERSION
                 and numbers is not None
                 and type(at) is bytes
                 and ((at[:20] == self._second and at[20:26].isdigit() and at[26:] == b"Z") or self._is_time(at))
-                and (kind in _SCOPES or self._is_unknown_kind(kind))
+                and (scope is not None or self._is_unknown_kind(kind))
                 and (run == self._run_seen or self._is_run(run))
                 and type(cell) is int
                 and 0 <= cell <= MAX_INT
@@ -113,12 +120,13 @@ class EventScan:
                 self._findings.add(seq, "prev, the hash of the event before", prev, said_prev)
             # Where a row is at fault, the next may still follow either what it says or what it was.
             prev, stored_prev = (line_hash, digest) if line_hash is not None else (digest, digest)
-            if self._edges is not None:
-                self._edges.take(seq, numbers)
-            self._placed(seq, kind, run, cell)
-            self._body(seq, kind, body_hash, salt, body)
+            if edges is not None:
+                edges.take(seq, numbers)
+            if scope != "cell" or not run or cell == 0 or seq == 1:
+                self._placed(seq, kind, run, cell)
+            self._body(seq, kind, body_hash, salt, body, settled)
             self.last, self.head = seq, digest
-            if self._findings.count != before:
+            if findings.count != before:
                 self.disagreements.broken(seq, numbers)
         if self.head is not None and self.head in self._outside:
             after = self.last + 1
@@ -131,6 +139,20 @@ class EventScan:
                 f"{times} events of kind {name}, which this package doesn't know: a newer release wrote them; chain and"
                 " form were checked, not their shape"
             )
+
+    def _rows(self) -> Iterator[tuple[_Row, dict[str, Any] | None]]:
+        """Every row with its body, if that is settled; where a page is damaged, every row up to it."""
+        cursor = self._connection.execute(_SELECT)
+        while True:
+            try:
+                batch = cursor.fetchmany(_BATCH)
+            except (sqlite3.Error, UnicodeDecodeError):
+                break
+            if not batch:
+                return
+            yield from zip(batch, self._bodies.settle(batch), strict=True)
+        for row in self._connection.execute(_SELECT_FROM, (self.next_seq,)):
+            yield row, None
 
     # Order
 
@@ -167,6 +189,8 @@ class EventScan:
         return type(kind) is bytes and _KIND(kind) is not None
 
     def _causes(self, seq: int, causes: object) -> tuple[int, ...] | None:
+        if self._edges is not None and (cause := self._edges.only_cause(seq, causes)):
+            return (cause,)
         if type(causes) is not bytes or len(causes) > MAX_LINE or not _CAUSES(causes):
             return None
         numbers = tuple(map(int, causes[1:-1].split(b",")))
@@ -219,30 +243,28 @@ class EventScan:
             wanted = "a run and cell 0" if scope == "run" else "no run and cell 0"
             self._findings.add(seq, f"the place of a {kind.decode()}", wanted, (run, cell))
 
-    def _body(self, seq: int, kind: object, body_hash: object, salt: object, body: object) -> None:
+    def _body(self, seq: int, kind: object, body_hash: object, salt: object, body: object, settled: Any) -> None:
         named_by = self._redactions.bodies.get(seq)
-        if named_by is not None and kind in _NEVER:
-            self._findings.add(named_by, "the target of a redact event", "a kind that may be withheld", f"event {seq}")
+        if named_by is not None:
+            if kind in _NEVER:
+                wanted = "a kind that may be withheld"
+                self._findings.add(named_by, "the target of a redact event", wanted, f"event {seq}")
+            elif body is not None:
+                self.disagreements.present(seq, named_by, "body")
         if body is None:
             self._withheld(seq, kind, salt, named_by)
             return
-        if named_by is not None and kind not in _NEVER:
-            self.disagreements.present(seq, named_by, "body")
-        if type(body) is not bytes:
-            self._findings.add(seq, "the column body", "text", body)
-            body = None
         raw = unsalt(salt)
         if raw is None:
             self._findings.add(seq, "the column salt", "32 lower-case hex digits", salt)
-        if body is None or type(kind) is not bytes:
-            if self._blobs is not None:
-                self._blobs.unread(seq)
-            return
-        if raw is not None:
-            found = blake3(raw + body).hexdigest().encode()
-            if found != body_hash:
+        refs = None
+        if type(body) is not bytes:
+            self._findings.add(seq, "the column body", "text", body)
+        else:
+            if raw is not None and (found := blake3(raw + body).hexdigest().encode()) != body_hash:
                 self._findings.add(seq, "the commitment of the body", body_hash, found)
-        refs = self._bodies.refs(seq, kind, body)
+            if type(kind) is bytes:
+                refs = self._bodies.refs(seq, kind, body, settled)
         if self._blobs is None:
             return
         if refs is None:

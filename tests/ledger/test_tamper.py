@@ -393,6 +393,33 @@ def test_a_line_outside_the_grammar_is_named_though_every_hash_agrees(
     assert any(word in f"{problem.what} {problem.expected} {problem.got}" for problem in verdict.problems)
 
 
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("wait", b'{"asked":"","attempt":0,"schema":1,"seconds":1.0,"turn":0,"why":"x"}'),
+        ("wait", b'{"asked":"","attempt":0,"schema":1,"seconds":1e2,"turn":0,"why":"x"}'),
+        ("wait", b'{"asked":"","attempt":0,"schema":1,"seconds":-0.0,"turn":0,"why":"x"}'),
+        ("execute", b'{"argv":[],"exit":9007199254740992,"isolation":"","limits":[],"schema":1,"signal":null}'),
+        ("confirm", b'{"findings":[9007199254740992],"rejections":[],"rules":"r","schema":1}'),
+        ("confirm", b'{"findings":[{"x":1.0}],"rejections":[],"rules":"r","schema":1}'),
+        ("confirm", b'{"findings":[' + b"[" * 70 + b"]" * 70 + b'],"rejections":[],"rules":"r","schema":1}'),
+        ("confirm", b'{"findings":[{"\xf0\x9f\x98\x80":1,"\xef\xbf\xbf":1}],"rejections":[],"rules":"r","schema":2}'),
+        ("confirm", b'{"findings":[{"\xef\xbf\xbf":1,"\xf0\x9f\x98\x80":1}],"rejections":[],"rules":"r","schema":1}'),
+    ],
+)
+def test_a_number_or_key_that_orjson_would_let_pass_is_named(
+    original: Path, copy: Path, kind: str, body: bytes
+) -> None:
+    with closing(sqlite3.connect(original)) as connection:
+        (seq,) = connection.execute("SELECT seq FROM events WHERE kind = ?", (kind,)).fetchone()
+    verdict = tamper(original, copy, lambda db: rewritten(db, seq, body))
+    if b'"schema":2' in body:  # in UTF-16 order, and of a newer schema: the form is right
+        assert verdict.verdict == "CONSISTENT"
+        return
+    assert (verdict.verdict, verdict.first_bad_seq) == ("TAMPERED", seq)
+    assert [problem.what for problem in verdict.problems] == ["the body's form"]
+
+
 def test_more_causes_than_a_line_may_have_are_named(original: Path, copy: Path) -> None:
     def change(db: sqlite3.Connection) -> None:
         causes = "[" + ",".join(map(str, range(1, 5_000))) + "]"
