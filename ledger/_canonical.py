@@ -28,7 +28,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _LATE_KEY = re.compile("[\ue000-\U0010ffff]")
 # In canonical text a number follows ':', ',' or '['. What could be a float, a long integer, an escaped NUL, or a
 # character that might reorder keys goes the exact way; a false alarm (inside a string) only costs time.
-_NEEDS_CARE = re.compile(rb"[:,\[]-?[0-9]+[.eE]|[:,\[]-?[0-9]{16}|\\u0000|[\xee-\xff]")
+_CAREFUL_NUMBER = re.compile(rb"[:,\[]-?(?:[0-9]+[.eE]|[0-9]{16})")
+_LATE_BYTE = re.compile(rb"[\xee-\xff]")
 
 
 class _Door:
@@ -176,13 +177,22 @@ def load(data: bytes) -> JSON:
         raise BadBody(f"not JSON: {problem}") from None
 
 
+def _is_plain(data: bytes) -> bool:
+    return (
+        _CAREFUL_NUMBER.search(data) is None
+        and b"\\u0000" not in data
+        and (data.isascii() or _LATE_BYTE.search(data) is None)
+        and data.count(b"{") + data.count(b"[") <= MAX_DEPTH
+    )
+
+
 def why_not_canonical(data: bytes) -> str | None:
     """None when `data` is the RFC 8785 form of one JSON object that a body may be; else the reason."""
     if len(data) > MAX_BODY:
         return f"expected at most {MAX_BODY} bytes, got {len(data)}"
     if data[:1] != b"{":
         return "expected one JSON object"
-    if _NEEDS_CARE.search(data) is None and data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
+    if _is_plain(data):
         try:
             if orjson.dumps(orjson.loads(data), option=orjson.OPT_SORT_KEYS) == data:
                 return None

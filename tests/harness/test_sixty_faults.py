@@ -144,5 +144,5 @@ def test_sixty_faults_are_sixty_names_and_no_score(tmp_path: Path) -> None:
             assert (row["k"], row["n"], row["planned"], row["rate"]) == (0, 0, 60, None)
             assert (row["worst"], row["best"]) == (0.0, 1.0)
     stored = rows(db, "SELECT data FROM blobs JOIN events USING (seq) WHERE kind = 'response' AND data IS NOT NULL")
-    assert len(stored) == 58
+    assert len(stored) == 59
     assert base64.b64encode(WHOLE[:40]) in {base64.b64encode(row["data"]) for row in stored}
