@@ -16,8 +16,10 @@ from harness._identity import file_digest
 
 __all__ = ["PROTOCOLS", "Candidate", "Protocol"]
 
-Protocol = Literal["openai", "anthropic", "ollama"]
+Protocol = Literal["openai", "anthropic", "ollama", "command"]
 PROTOCOLS: tuple[Protocol, ...] = ("openai", "anthropic", "ollama")
+"""Those that are spoken over HTTP; `command` is a local program on a terminal."""
+
 
 
 @dataclass(frozen=True, slots=True)

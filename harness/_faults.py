@@ -11,10 +11,14 @@ import ssl
 from collections.abc import Iterator
 from typing import Literal, cast
 
-__all__ = ["Framing", "classify", "describe", "framing"]
+__all__ = ["CommandFailed", "Framing", "classify", "describe", "framing"]
 
 Framing = Literal["length", "chunked", "close"]
 """How a body's end is told (RFC 9112, section 6.3): by Content-Length, by a last chunk, or by the connection's end."""
+
+class CommandFailed(Exception):
+    """A local command could not be started, or ended with a status other than 0."""
+
 
 _UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.EACCES})
 _BROKEN = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ENOTCONN, errno.ESHUTDOWN})
@@ -52,6 +56,8 @@ def classify(error: BaseException, body: Framing | None) -> tuple[str, str]:
     def has(kind: type[BaseException]) -> bool:
         return any(issubclass(found, kind) for found in kinds)
 
+    if has(CommandFailed):
+        return "transport", "command_failed"
     if has(TimeoutError) or "TimeoutException" in names:
         return "transport", "timeout"
     if body is None:

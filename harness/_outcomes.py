@@ -159,6 +159,7 @@ _ALL: Final[tuple[Reason, ...]] = (
         "tls": "The TLS connection could not be set up.",
         "timeout": "The attempt's deadline passed.",
         "protocol": "The server's answer is not HTTP.",
+        "command_failed": "The local command could not be started, or ended with a status other than 0.",
     }),
     # What the harness did.
     *_group("error", "harness", "harness", "never", {

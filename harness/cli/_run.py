@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json
+from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, tell
 
 __all__ = ["run"]
 
@@ -60,6 +60,11 @@ def run(
         via="replay" if all(each.startswith("replay/") for each in engines) else "live",
     )  # fmt: skip
     job = Job(suite, engines, base_url or (), rules or (), given | parse_settings(setting or ()), stream, options)
+    words = Words(as_json=as_json)
+    if any(each.startswith("command/") for each in engines):
+        from harness.engines import COMMAND_WARNING
+
+        tell(f"warning: {COMMAND_WARNING}")
     done = run_job(job, db, PlainProgress())
     finished = done.finished
     if as_json:
@@ -69,7 +74,6 @@ def run(
         from harness.cli._report import show
 
         show(done.report)
-    words = Words(as_json=as_json)
     if done.created:
         words(f"{db} did not exist; it was made.")
     words(f"run {finished.run} is {finished.status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")

@@ -33,6 +33,11 @@ async def open_engine(
     `keys` are further secrets that must not be stored, such as the keys of a run's other candidates. Raises EngineError
     when the candidate's address can't be used.
     """
+    if candidate.protocol == "command":
+        from harness.engines._command import CommandEngine
+
+        yield CommandEngine(candidate, Recorder(ledger, Secrets([candidate.api_key, *keys]), timeout=timeout))
+        return
     check_url(candidate.url, "the base URL")
     proxy = proxy_for(candidate.url)
     if proxy is not None:

@@ -12,6 +12,7 @@ from harness._errors import EngineError
 from harness._secrets import Secrets
 from harness.engines._address import check_url
 from harness.engines._bodies import ANTHROPIC_MAX_TOKENS
+from harness.engines._command import split_command
 
 __all__ = ["is_replay", "resolve_engine"]
 
@@ -44,11 +45,13 @@ def resolve_engine(
     provider's own. The key comes out of the environment. Raises EngineError.
     """
     provider, slash, model = text.partition("/")
-    known = f"{', '.join(PROTOCOLS)} or replay"
+    known = f"{', '.join(PROTOCOLS)}, command or replay"
     if not slash or not provider or not model.strip():
         raise EngineError(f"expected an engine as provider/model, such as openai/gpt-5, got {text!r}")
     if provider == "replay":
         raise EngineError(f"{text} names a recording: it can be run, and not asked anything else")
+    if provider == "command":
+        return _command(text, model, base_url, parameters or {}, stream=stream)
     if provider not in PROTOCOLS:
         raise EngineError(f"expected the provider to be {known}, got {provider!r} in {text!r}")
     protocol: Protocol = provider
@@ -66,6 +69,15 @@ def resolve_engine(
         label=text, protocol=protocol, model=model, parameters=given, stream=stream, base_url=shown, api_key=key,
         address=address if masked else "",
     )  # fmt: skip
+
+
+def _command(
+    text: str, model: str, base_url: str | None, parameters: Mapping[str, JsonValue], *, stream: bool
+) -> Candidate:
+    split_command(model)
+    if base_url is not None or stream:
+        raise EngineError(f"{text} is a local program: it has neither an address nor a streamed form")
+    return Candidate(label=text, protocol="command", model=model, parameters=_checked(parameters))
 
 
 def _address(protocol: Protocol, base_url: str | None, environ: Mapping[str, str]) -> str:

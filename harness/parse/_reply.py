@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 
 from harness._outcomes import Status, is_reason, reason
 from harness.parse import _anthropic, _ollama, _openai
+from harness.parse._answer import read_text
 from harness.parse._encoding import decode
 from harness.parse._errors import ApiError, error_in, name_inner, name_status
 from harness.parse._events import cut_text, lines_of_json, server_sent
@@ -69,10 +70,20 @@ def read_reply(
     `max_wait` is the longest wait, in seconds, that a Retry-After may ask for before the advice is give_up; `now` is
     the response's recorded time, for a Retry-After date in a response without a Date.
     """
+    if protocol == "command":
+        return _read_command(wire, ask, rules)
     reading = _read(wire, _CODECS[protocol], protocol, ask, rules, stream=stream)
     if reading.retry != "backoff":
         return reading
     return replace(reading, retry=advice(reading.retry, wire.header, max_wait, now))
+
+
+def _read_command(wire: Wire, ask: Ask, rules: ReadRules) -> Reading:
+    """What a local program wrote on its terminal: no envelope, and no stop signal but that it ended well."""
+    if not wire.whole:
+        stage, name = wire.fault or ("harness", "internal")
+        return read_fault(stage, name)
+    return read_text(wire.body, ask=ask, stop="end", rules=rules)
 
 
 def _read(wire: Wire, codec: _Codec, protocol: Protocol, ask: Ask, rules: ReadRules, *, stream: bool) -> Reading:
