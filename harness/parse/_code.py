@@ -94,7 +94,9 @@ def _unfenced(text: str, start: int, found: list[Fence]) -> _Draft:
 
 
 def _counts(text: str, draft: _Draft) -> bool:
-    """Whether a draft is code: it compiles, and, where no tag says that it is Python, does more than write a name or a literal down."""
+    """Whether a draft is code: it compiles, and, where no tag says that it is Python, does more than write a name or
+    a literal down.
+    """
     source = text[draft.start : draft.end]
     if not source.strip():
         return False

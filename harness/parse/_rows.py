@@ -82,24 +82,26 @@ def _rows(text: str, start: int, end: int, rules: ReadRules) -> _Rows:
     rows: list[str] = []
     flags: list[str] = []
     number = first = last = bad = 0
-    any_like = False
+    any_like = more = False
     for line in _LINE.finditer(text, start, end):
         number += 1
         if not line[0].strip():
             continue
         any_like = any_like or _LOOKS_LIKE_A_ROW.match(line[0]) is not None
         if bad:
-            return _Rows(start, end, (), (), bad, last=False, any_like=True)
+            more = True
+            continue
         row = read_value(line[0], rules)
         if row is None:
             bad = number
             continue
+        any_like = True
         first = first if rows else line.start()
         last = line.end()
         rows.append(row[0])
         flags += row[1]
     if bad or not rows:
-        return _Rows(start, end, (), (), bad or 1, last=True, any_like=any_like or bool(rows))
+        return _Rows(start, end, (), (), bad or 1, last=not more, any_like=any_like)
     return _Rows(first, last, tuple(rows), tuple(dict.fromkeys(flags)), 0, last=False, any_like=True)
 
 

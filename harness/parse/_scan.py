@@ -236,10 +236,13 @@ class _Walk:
                 return
 
     def _comment(self) -> bool:
-        found = _COMMENT.match(self.text, self.at, self.end)
-        if found is None and not self.text.startswith("/*", self.at):
+        if self.text[self.at] == "/" and self.text[self.at + 1 : self.at + 2] not in ("/", "*"):
             return False
-        if found is None or not self.rules.comment:
+        if not self.rules.comment:
+            raise _Refused("comment")
+        found = _COMMENT.match(self.text, self.at, self.end)
+        if found is None:
+            self.at = self.end
             raise _Refused("comment")
         self.edits.append((found.start(), found.end(), " ", "comment"))
         self.at = found.end()
