@@ -7,6 +7,8 @@ runs out of credit, and when the harness itself fails.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import signal
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,6 +65,7 @@ class Progress(Protocol):
     def started(self, run: str, planned: int) -> None: ...
     def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None: ...
     def stopped(self, candidate: str, reason: str) -> None: ...
+    def ended(self) -> None: ...
 
 
 class SilentProgress:
@@ -71,6 +74,7 @@ class SilentProgress:
     def started(self, run: str, planned: int) -> None: ...
     def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None: ...
     def stopped(self, candidate: str, reason: str) -> None: ...
+    def ended(self) -> None: ...
 
 
 class _Run:
@@ -96,6 +100,7 @@ class _Run:
 
     async def ask_all(self) -> None:
         """Ask every cell, each candidate with its own workers, each worker with its own client."""
+        _let_sigterm_cancel()
         by_candidate: dict[str, deque[Measurement]] = {}
         for measurement in self.planned.measurements:
             by_candidate.setdefault(measurement.candidate.label, deque()).append(measurement)
@@ -280,17 +285,27 @@ def perform_run(
         reason = ""
         try:
             asyncio.run(going.ask_all())
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, asyncio.CancelledError):
             status, reason = "interrupted", "stopped by the person who ran it"
         except BaseExceptionGroup as group:
             problem = _first(group)
             if isinstance(problem, LedgerError):
                 raise problem from None
             status, reason = "aborted", f"the harness failed: {problem!a}"[:2000]
+        finally:
+            progress.ended()
         if candidates and going.stopped and status is None:
             reason = f"stopped asking {', '.join(sorted(going.stopped))}"
         going.settle_the_rest()
         return going.close(status, reason)
+
+
+def _let_sigterm_cancel() -> None:
+    """A polite kill ends a run as Ctrl-C does; where that can't be had (Windows, a thread), it reads interrupted."""
+    task = asyncio.current_task()
+    assert task is not None
+    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
 
 
 def _first(problem: BaseException) -> BaseException:

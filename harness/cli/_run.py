@@ -48,7 +48,7 @@ def run(
     """Run a suite. Exit 0, or 3 when a cell ended in an error or was never asked."""
     from harness._attempts import Patience
     from harness._job import DEFAULT_ENGINE, Job, parse_settings, run_job
-    from harness._progress import PlainProgress
+    from harness._progress import ScreenProgress
     from harness._run import RunOptions
 
     engines = engine or [DEFAULT_ENGINE]
@@ -65,7 +65,7 @@ def run(
         from harness.engines import COMMAND_WARNING
 
         tell(f"warning: {COMMAND_WARNING}")
-    done = run_job(job, db, PlainProgress())
+    done = run_job(job, db, ScreenProgress())
     finished = done.finished
     if as_json:
         outcomes = {rules: dict(counts) for rules, counts in finished.outcomes.items()}
@@ -77,8 +77,6 @@ def run(
     if done.created:
         words(f"{db} did not exist; it was made.")
     words(f"run {finished.run} is {finished.status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")
-    if finished.status == "interrupted":
-        return 130
     return 3 if finished.failed or finished.status == "aborted" else 0
 
 

@@ -75,7 +75,10 @@ def model_server(answer: Callable[[str], Answer]) -> Generator[ModelServer]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+            length = int(self.headers.get("Content-Length", "0"))
+            body = self.rfile.read(length)
+            if len(body) < length:
+                return  # the client was killed while it sent
             with lock:
                 server.requests.append((self.path, body))
             said = answer(_prompt(body))
@@ -93,8 +96,13 @@ def model_server(answer: Callable[[str], Answer]) -> Generator[ModelServer]:
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, request: object, client_address: object) -> None:
+            """A client that was killed is no news."""
+
+    http = Server(("127.0.0.1", 0), Handler)
     server = ModelServer(http.server_address[1])
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()

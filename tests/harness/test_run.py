@@ -203,19 +203,20 @@ def test_limit_makes_a_partial_run_and_epochs_ask_again(db: Path) -> None:
     assert sorted({row["epoch"] for row in cells}) == [0, 1]
 
 
-def test_ctrl_c_closes_the_run_as_interrupted_and_every_cell_has_an_outcome(db: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_closes_the_run_as_interrupted_and_every_cell_has_an_outcome(number: signal.Signals, db: Path) -> None:
     with model_server(lambda prompt: Answer(perfect(prompt), delay=0.4)) as server:
         process = start(
             "run", "authority", "--engine", "ollama/m", "--base-url", server.url, "--max-connections", "2", "--db",
             str(db), "--json",
         )  # fmt: skip
         wait_for(lambda: len(server.requests) >= 4)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, errors = process.communicate(timeout=60)
     assert "Traceback" not in errors
     done = json.loads(out)
     assert done["status"] == "interrupted"
-    assert process.returncode != 0
+    assert process.returncode == 3
     reconcile(db, done["run"])
     reasons = {row["reason"] for row in rows(db, "SELECT reason FROM failures WHERE run = ?", done["run"])}
     assert "not_asked" in reasons
