@@ -18,7 +18,7 @@ ROUNDS, CALLS = 7, 400
 def reply() -> tuple[bytes, str]:
     proposal = {
         "type": "supersedes", "source_item_id": "M002", "target_item_id": "M001", "confidence": 0.87,
-        "cited_evidence_span": "from the first of May on, the night shift signs the sheet instead", "scope_terms": ["sheet"],
+        "cited_evidence_span": "from the first of May on, the night shift signs instead", "scope_terms": ["sheet"],
         "rationale": "The second item takes the place of the first, and says from when on. " * 2,
     }  # fmt: skip
     text = json.dumps({"proposals": [proposal] * 5})

@@ -1,4 +1,4 @@
-"""The committed ledger.db: the project's own history verifies, and the real b3sum agrees with every hash of its export."""
+"""The committed ledger.db: the project's own history verifies, and the real b3sum agrees with every hash."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def test_b3sum_agrees_with_every_hash_of_the_history(history: Path, tmp_path: Pa
         hashes = [event.hash for event in ledger.events()]
         for number, line in enumerate(export_lines(ledger), start=1):
             (folder / f"{number:08}").write_bytes(line)
-    done = subprocess.run(["b3sum", "--no-names", *sorted(folder.iterdir())], capture_output=True, text=True, check=True)
+    command = ["b3sum", "--no-names", *sorted(folder.iterdir())]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == hashes
 
 

@@ -9,8 +9,19 @@ from collections import Counter
 from pathlib import Path
 
 from tests.harness.servers import (
-    CLOSE, RESET, Pause, Reply, ScriptedServer, chunked_reply, cut_reply, gzip_reply, head, json_reply, openai_answer,
-    reply, trickle,
+    CLOSE,
+    RESET,
+    Pause,
+    Reply,
+    ScriptedServer,
+    chunked_reply,
+    cut_reply,
+    gzip_reply,
+    head,
+    json_reply,
+    openai_answer,
+    reply,
+    trickle,
 )  # fmt: skip
 from tests.harness.test_run import ROOT, harness, rows
 
