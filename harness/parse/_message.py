@@ -80,8 +80,16 @@ def with_facts(reading: Reading, message: Message) -> Reading:
     reasoning = "\n".join(part for part in (own, reading.reasoning) if part) or None
     return Reading(
         reading.status, reading.reason, reading.stage, reading.domain, reading.retry, reading.flags, reading.value,
-        reading.span, reading.text, reasoning, message.usage or None, message.stop, message.model,
+        reading.span, _storable(reading.text), _storable(reasoning), message.usage or None, _storable(message.stop),
+        _storable(message.model),
     )  # fmt: skip
+
+
+def _storable(text: str | None) -> str | None:
+    """Text with half of a surrogate pair in it, which is never an answer, with that half as a visible escape."""
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _read(message: Message, endings: Mapping[str, Ending], ask: Ask, rules: ReadRules) -> Reading:

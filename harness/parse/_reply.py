@@ -128,7 +128,7 @@ def _characters(data: bytes, *, cut: bool) -> str | None:
 
 def _object(text: str) -> dict[str, Any] | str:
     """The JSON object that `text` is, or the reason why it is none."""
-    good, root = load(text)
+    good, root = load(text, halves=True)
     if good:
         return cast("dict[str, Any]", root) if isinstance(root, dict) else "not_json"
     start, end = trim(text, 0, len(text))

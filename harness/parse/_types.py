@@ -81,9 +81,7 @@ class ReadRules:
     @property
     def grants_json_faults(self) -> bool:
         """Whether any fault of the JSON itself may pass."""
-        return (
-            self.trailing_comma or self.comment or self.single_quotes or self.python_literal or self.raw_control_char
-        )
+        return self.trailing_comma or self.comment or self.single_quotes or self.python_literal or self.raw_control_char
 
     @classmethod
     def default(cls) -> ReadRules:
@@ -99,8 +97,7 @@ class ReadRules:
 
     @classmethod
     def from_table(cls, table: Mapping[str, object]) -> ReadRules:
-        """Read a `[read]` table; what it does not name is off. Raises RulesError for an unknown key or a wrong value.
-        """
+        """Read a `[read]` table; what it leaves out is off. Raises RulesError for an unknown key or a wrong value."""
         known = {field.name for field in fields(cls)}
         for key, value in table.items():
             if key not in known:
