@@ -11,8 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tenacity import RetryCallState, wait_random_exponential
-
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place
 from harness.engines import Engine
@@ -64,6 +62,9 @@ def _seconds(retry: str, attempt: int) -> float | None:
     if kind == "after":
         return float(asked)
     if kind == "backoff":
+        # Imported where it is needed: most runs never wait, and it takes a fifth of a second.
+        from tenacity import RetryCallState, wait_random_exponential
+
         state = RetryCallState(retry_object=None, fn=None, args=(), kwargs={})  # type: ignore[arg-type]
         state.attempt_number = attempt + 1
         return float(wait_random_exponential(multiplier=1, max=30)(state))
