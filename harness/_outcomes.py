@@ -81,7 +81,7 @@ _ALL: Final[tuple[Reason, ...]] = (
         "pause_turn": "The provider paused the turn and waits to be asked to go on.",
     }),
     *_group("malformed", "parse", "model", "never", {
-        "no_json": "No valid JSON value of any kind stands in the text.",
+        "no_json": "No valid JSON value stands in the text, and nothing more can be said of why.",
         "unterminated": "A value begins, and the text ends before it does without a word of having been cut.",
         "unclosed_reasoning": "A reasoning tag is opened and never closed, so nothing can be told from the draft.",
         "fenced": "The value stands in a code fence, and the rules do not allow fences.",

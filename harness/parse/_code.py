@@ -47,7 +47,7 @@ def read_code(text: str, start: int, stop: Stop, rules: ReadRules) -> Reading:
         if not text[start:].strip():
             return unless_cut(stop, "empty", "reasoning_only", text, reasoning)
     found = fences(text, start)
-    drafts = [draft for one in found if (draft := _draft(text, one)) is not None and _counts(text, draft)]
+    drafts = [draft for one in found for draft in _drafts(text, one) if _counts(text, draft)]
     if not drafts:
         drafts = [draft for draft in [_unfenced(text, start, found)] if _counts(text, draft)]
         if drafts:
@@ -62,21 +62,23 @@ def read_code(text: str, start: int, stop: Stop, rules: ReadRules) -> Reading:
     return _answer(text, drafts, stop, reasoning)
 
 
-def _draft(text: str, fence: Fence) -> _Draft | None:
-    """The code of a fence that isn't tagged as something else. An opening line that holds no tag holds code: `def` is
-    none.
+def _drafts(text: str, fence: Fence) -> list[_Draft]:
+    """The code of a fence that isn't tagged as something else.
+
+    An opening line whose first word is no tag holds code: `def` is none. After a tag it may hold attributes of the
+    fence, or code: both are drafts.
     """
     opening = _TAG.fullmatch(text, fence.after_run, max(fence.after_run, fence.start - 1))
-    word, more = (opening[1], opening[2]) if opening else (None, None)
+    word, more = (opening[1], opening[2]) if opening is not None else (None, None)
     python = word is not None and word.lower() in _PYTHON_TAGS
-    if opening is not None and (word is None or not more) and not (word and _is_keyword(word)):
-        if word is not None and not python:
-            return None
-        return _Draft(fence.start, fence.end, fence.closed, tagged=python)
-    if python and opening is not None:
-        inline = _Draft(opening.start(2), fence.end, fence.closed, tagged=True)
-        return inline if _counts(text, inline) else _Draft(fence.start, fence.end, fence.closed, tagged=True)
-    return _Draft(fence.after_run, fence.end, fence.closed, tagged=False)
+    if opening is not None and python and more:
+        below = _Draft(fence.start, fence.end, fence.closed, tagged=True)
+        beside = _Draft(opening.start(2), fence.end, fence.closed, tagged=True)
+        return [below] if more.startswith("{") else [below, beside]
+    if opening is not None and not more and not (word and _is_keyword(word)):
+        tag_fits = word is None or python
+        return [_Draft(fence.start, fence.end, fence.closed, tagged=python)] if tag_fits else []
+    return [_Draft(fence.after_run, fence.end, fence.closed, tagged=False)]
 
 
 def _is_keyword(word: str) -> bool:

@@ -13,6 +13,7 @@ from harness.parse._candidates import CLOSING_TAG, OPENING_TAG
 __all__ = ["Fence", "fences", "split_reasoning"]
 
 _LINE: Final = re.compile(r"^([ \t]*+)(`{3,}|~{3,})([^\n]*)(?:\n|\Z)", re.MULTILINE)
+_INK: Final = re.compile(r"\S")
 _LAST_RUN: Final = re.compile(r"(`{3,}|~{3,})\s*\Z")
 
 
@@ -74,22 +75,22 @@ def split_reasoning(text: str, start: int, *, inside: bool) -> tuple[int, bool]:
     blocks = [(one.head, one.foot) for one in fences(text, at)] if inside else []
     index = 0
     opened: int | None = None
-    rest = at
-    closings = list(CLOSING_TAG.finditer(text, at))
-    tags = sorted([*closings, *OPENING_TAG.finditer(text, at)], key=lambda tag: tag.start())
+    at_head = False
+    tags = sorted([*CLOSING_TAG.finditer(text, at), *OPENING_TAG.finditer(text, at)], key=lambda tag: tag.start())
     for tag in tags:
         while index < len(blocks) and blocks[index][1] <= tag.start():
             index += 1
         if index < len(blocks) and blocks[index][0] <= tag.start():
             continue
-        if not tag[0].startswith("</"):
-            opened = tag.start() if opened is None else opened
-        else:
-            if opened is None or inside:
-                rest = tag.end()
+        if tag[0].startswith("</"):
+            at = tag.end() if opened is None or at_head or inside else at
             opened = None
-    left_open = inside and opened is not None and not any(head > rest for head, _ in blocks if head < opened)
-    return rest, left_open
+        elif opened is None:
+            opened = tag.start()
+            at_head = _INK.search(text, at, opened) is None
+    if opened is None:
+        return at, False
+    return at, at_head or (inside and not any(at < head < opened for head, _ in blocks))
 
 
 def _head(text: str, at: int) -> re.Match[str] | None:
