@@ -16,12 +16,22 @@ _BOARD = (
     " WHERE run = ?"
 )
 _FAILURES = "SELECT candidate, rules, stage, reason, domain, count FROM main.failures WHERE run = ?"
+_FLAGS = (
+    "SELECT cell.body ->> '$.candidate' AS candidate, parse.body ->> '$.rules' AS rules, flag.value AS flag,"
+    " count(DISTINCT parse.cell) AS count"
+    " FROM main.events AS parse CROSS JOIN json_each(parse.body, '$.flags') AS flag"
+    " CROSS JOIN main.events AS cell ON cell.run = parse.run AND cell.kind = 'cell' AND cell.cell = parse.cell"
+    " WHERE parse.run = ? AND parse.kind = 'parse' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+)
 _RUN = "SELECT run, suite, planned, status, candidates, name, via, superseded FROM main.runs WHERE run = ?"
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """One run's numbers as the views give them. `scoreboard` and `unmeasured` are rows of those views."""
+    """One run's numbers as the views give them. `scoreboard` and `unmeasured` are rows of those views.
+
+    `flags` counts the cells that were read with a flag: a leniency that was used, a salvaged value, a cut stream.
+    """
 
     run: str
     suite: str
@@ -29,6 +39,7 @@ class RunReport:
     planned: int
     scoreboard: Sequence[Mapping[str, Any]]
     unmeasured: Sequence[Mapping[str, Any]]
+    flags: Sequence[Mapping[str, Any]]
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
@@ -39,6 +50,7 @@ class RunReport:
             "planned": self.planned,
             "scoreboard": [dict(row) for row in self.scoreboard],
             "unmeasured": [dict(row) for row in self.unmeasured],
+            "flags": [dict(row) for row in self.flags],
         }
 
 
@@ -52,6 +64,7 @@ def read_report(ledger: Ledger, run: str, rules: Sequence[str] = ()) -> RunRepor
     (row,) = ledger.rows(_RUN, (run,))
     board = ledger.rows(_BOARD, (run,))
     failures = ledger.rows(_FAILURES, (run,))
+    flags = ledger.rows(_FLAGS, (run,))
     if rules:
         labels = {each["rules"] for each in (*board, *failures)}
         wanted = {label for label in labels if label in rules or label.partition("@")[0] in rules}
@@ -61,7 +74,8 @@ def read_report(ledger: Ledger, run: str, rules: Sequence[str] = ()) -> RunRepor
                 raise UsageError(f"run {run} was not scored under {name!a}; it has {has}")
         board = [each for each in board if each["rules"] in wanted]
         failures = [each for each in failures if each["rules"] in wanted]
-    return RunReport(run, row["suite"], json.loads(row["candidates"]), row["planned"], board, failures)
+        flags = [each for each in flags if each["rules"] in wanted]
+    return RunReport(run, row["suite"], json.loads(row["candidates"]), row["planned"], board, failures, flags)
 
 
 def _percent(value: float | None) -> str:
@@ -114,4 +128,12 @@ def render_report(report: RunReport) -> Sequence[object]:
         shown.append(table)
     else:
         shown.append(Text("Every planned cell was measured."))
+    if report.flags:
+        table = Table(title="Flags of what was read", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        for name in ("candidate", "rules", "flag"):
+            table.add_column(name, overflow="fold")
+        table.add_column("cells", justify="right")
+        for row in report.flags:
+            table.add_row(*(text(row[name]) for name in ("candidate", "rules", "flag", "count")))
+        shown.append(table)
     return shown
