@@ -96,7 +96,8 @@ class _Run:
         # Every key in use is masked in every candidate's record: one server may echo what another was sent.
         self.keys = sorted({each.candidate.api_key for each in planned.measurements} - {""})
         self.latest: dict[int, Exchange] = {}
-        self.stopped: set[str] = set()
+        # By provider, not by candidate: an account without credit has none for its other models either.
+        self.stopped: set[tuple[str, str]] = set()
 
     async def ask_all(self) -> None:
         """Ask every cell, each candidate with its own workers, each worker with its own client."""
@@ -114,7 +115,7 @@ class _Run:
         if candidate is None:
             return
         async with open_engine(candidate, self.ledger, timeout=self.options.timeout, keys=self.keys) as engine:
-            while waiting and candidate.label not in self.stopped:
+            while waiting and _provider(candidate) not in self.stopped:
                 await self._settle(engine, waiting.popleft())
 
     async def _settle(self, engine: Engine, measurement: Measurement) -> None:
@@ -125,8 +126,8 @@ class _Run:
             engine, self.ledger, candidate, messages, place, self.options.patience,
             note=lambda exchange: self.latest.update({measurement.cell: exchange}),
         )  # fmt: skip
-        if "stop_run" in asked.reading.flags and candidate.label not in self.stopped:
-            self.stopped.add(candidate.label)
+        if "stop_run" in asked.reading.flags and _provider(candidate) not in self.stopped:
+            self.stopped.add(_provider(candidate))
             self.progress.stopped(candidate.label, asked.reading.reason)
         deriving = asyncio.ensure_future(self._derive(measurement, asked.exchange))
         try:
@@ -294,10 +295,14 @@ def perform_run(
             status, reason = "aborted", f"the harness failed: {problem!a}"[:2000]
         finally:
             progress.ended()
-        if candidates and going.stopped and status is None:
-            reason = f"stopped asking {', '.join(sorted(going.stopped))}"
+        if going.stopped and status is None:
+            reason = "stopped asking " + ", ".join(f"{protocol} at {url}" for protocol, url in sorted(going.stopped))
         going.settle_the_rest()
         return going.close(status, reason)
+
+
+def _provider(candidate: Candidate) -> tuple[str, str]:
+    return candidate.protocol, candidate.base_url
 
 
 def _let_sigterm_cancel() -> None:

@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ledger._errors import BadLine
+from ledger._errors import BadLine, LedgerExists
 from ledger._event import matches_line
 from ledger._store import Ledger
 
 __all__ = ["export_file", "export_lines"]
 
 _PAGE = 10_000
+_START = b'{"v":1,"seq":1,"prev":"'
 
 
 def export_lines(ledger: Ledger, *, after: int = 0) -> Iterator[bytes]:
@@ -46,9 +47,12 @@ def export_lines(ledger: Ledger, *, after: int = 0) -> Iterator[bytes]:
 def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:
     """Write the export to a file, which appears under its name whole or not at all. Returns the number of lines.
 
-    An export that stands there is replaced. Raises BadLine, OSError.
+    An export that stands there is replaced, and nothing else is: a slip of the hand must not cost a ledger. Raises
+    LedgerExists, BadLine, OSError.
     """
     path = Path(target)
+    if os.path.lexists(path) and not _is_export(path):
+        raise LedgerExists(f"{path} exists already and is no export; name another file")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
     count = 0
     try:
@@ -64,6 +68,15 @@ def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:
         Path(name).unlink(missing_ok=True)
         raise
     return count
+
+
+def _is_export(path: Path) -> bool:
+    """Whether an earlier export, or nothing yet, stands there."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        start = file.read(len(_START))
+    return start in (b"", _START)
 
 
 def _umask() -> int:

@@ -23,7 +23,9 @@ RULES = [load_rules(SUITE, name) for name in SUITE.rule_names]
 ONE = Candidate("ollama/m", "ollama", "m", {"temperature": 0}).with_prompt(SUITE.prompt_file)
 
 
-def plan(ledger: Ledger, *candidates: Candidate, run: str = "", epochs: int = 1, limit: int | None = None) -> PlannedRun:
+def plan(
+    ledger: Ledger, *candidates: Candidate, run: str = "", epochs: int = 1, limit: int | None = None
+) -> PlannedRun:
     frozen = freeze_suite(ledger, SUITE, FIXTURES, RULES)
     return plan_run(
         ledger, run or new_run_id(), suite=SUITE, fixtures=FIXTURES, rules=RULES, candidates=candidates, frozen=frozen,

@@ -157,6 +157,24 @@ def test_when_one_provider_runs_out_of_credit_it_is_asked_no_more_and_the_other_
     ]
 
 
+def test_an_account_without_credit_is_not_asked_for_its_other_models_either(db: Path) -> None:
+    broke = json.dumps({"error": {"message": "no quota", "code": "insufficient_quota"}}).encode()
+
+    def answer(prompt: str) -> Answer:
+        return Answer(status=429, body=broke) if len(server.requests) > 3 else Answer(perfect(prompt))
+
+    with model_server(answer) as server:
+        done = harness(
+            "run", "authority/v1", "--engine", "openai/a", "--engine", "openai/b", "--base-url", server.openai,
+            "--max-connections", "1", "--db", str(db), expect=3,
+        )  # fmt: skip
+    # Each of the two workers has at most one request under way when the first refusal is read.
+    assert len(server.requests) <= 5
+    assert done["status"] == "incomplete"
+    closed = json.loads(rows(db, "SELECT body FROM events WHERE kind = 'close'")[0]["body"])
+    assert closed["reason"] == f"stopped asking openai at {server.openai}"
+
+
 def test_what_the_ledger_holds_is_what_the_server_received_and_sent_byte_for_byte(db: Path) -> None:
     with model_server(lambda prompt: Answer(perfect(prompt))) as server:
         harness("run", "authority/v0", "--engine", "openai/scripted", "--base-url", server.openai, "--db", str(db))
