@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from ledger import BadLine, Draft, Ledger, export_file, export_lines
+from ledger import BadLine, Draft, Ledger, LedgerExists, export_file, export_lines
 from ledger.kinds import Note
 from tests.ledger.ledgers import tamper
 
@@ -28,12 +28,33 @@ def test_each_line_is_hashed_by_the_next_and_the_last_by_the_head(original: Path
 
 def test_a_file_appears_whole_and_replaces_an_older_export(original: Path, tmp_path: Path) -> None:
     target = tmp_path / "events.jsonl"
-    target.write_text("older")
+    with Ledger.create(tmp_path / "older.db") as older:
+        export_file(older, target)
+    for file in tmp_path.glob("older.db*"):
+        file.unlink()
     with Ledger.open(original, read_only=True) as ledger:
         count = export_file(ledger, target)
         assert target.read_bytes() == b"".join(line + b"\n" for line in export_lines(ledger))
     assert count == len(target.read_bytes().splitlines())
     assert [entry.name for entry in tmp_path.iterdir()] == ["events.jsonl"]
+
+
+def test_nothing_but_an_export_is_ever_written_over(tmp_path: Path) -> None:
+    others = {"notes.txt": b"mine", "blank": b"\n", "head": b'{"v":1,"seq":2,"prev":"'}
+    with Ledger.create(tmp_path / "ledger.db") as ledger:
+        before = (tmp_path / "ledger.db").read_bytes()
+        for name, data in others.items():
+            (tmp_path / name).write_bytes(data)
+        (tmp_path / "link").symlink_to("ledger.db")
+        (tmp_path / "dangling").symlink_to("nothing")
+        for name in (*others, "ledger.db", "link", "dangling", "."):
+            with pytest.raises(LedgerExists, match="no export"):
+                export_file(ledger, tmp_path / name)
+        (tmp_path / "empty").touch()
+        assert export_file(ledger, tmp_path / "empty") == 2
+        assert export_file(ledger, tmp_path / "empty") == 2
+    assert (tmp_path / "ledger.db").read_bytes() == before
+    assert {name: (tmp_path / name).read_bytes() for name in others} == others
 
 
 def test_pages_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
