@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ledger import Ledger
 from tests.ledger.ledgers import whole_ledger
 
 
@@ -17,3 +18,10 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     return tmp_path / "copy.db"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A new ledger of its own."""
+    Ledger.create(tmp_path / "ledger.db").close()
+    return tmp_path / "ledger.db"

@@ -44,7 +44,7 @@ def test_a_given_address_goes_before_the_environment_s() -> None:
         ("gpt-4", {}, "provider/model"),
         ("openai/", {}, "provider/model"),
         ("/x", {}, "provider/model"),
-        ("gemini/x", {}, "openai, anthropic, ollama or replay, got 'gemini'"),
+        ("gemini/x", {}, "openai, anthropic, ollama, command or replay, got 'gemini'"),
         ("OpenAI/x", {}, "got 'OpenAI'"),
         ("openai/x", {}, "set OPENAI_API_KEY"),
         ("anthropic/x", {}, "set ANTHROPIC_API_KEY"),
