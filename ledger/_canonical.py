@@ -84,7 +84,7 @@ class _Door:
 
     def deeper(self, where: str, depth: int) -> None:
         if depth >= MAX_DEPTH:
-            raise BadBody(f"{where or 'the body'}: nested deeper than {MAX_DEPTH}")
+            raise BadBody(f"nested deeper than {MAX_DEPTH}, at {where[:60] or 'the body'}")
 
 
 def canonical(value: JSON) -> bytes:
