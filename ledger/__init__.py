@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         LedgerError,
         LedgerExists,
         NotALedger,
+        NotErased,
         NotFound,
         Refused,
         RunHeld,
@@ -47,6 +48,7 @@ __all__ = [
     "LedgerError",
     "LedgerExists",
     "NotALedger",
+    "NotErased",
     "NotFound",
     "Problem",
     "Refused",
@@ -67,8 +69,8 @@ __all__ = [
 _HOMES = {
     "_drafts": ("Draft", "Earlier"),
     "_errors": (
-        "AppendFailed", "BadBody", "BadLine", "LedgerError", "LedgerExists", "NotALedger", "NotFound", "Refused",
-        "RunHeld",
+        "AppendFailed", "BadBody", "BadLine", "LedgerError", "LedgerExists", "NotALedger", "NotErased",
+        "NotFound", "Refused", "RunHeld",
     ),
     "_event": ("Event", "new_run_id"),
     "_export": ("export_file", "export_lines"),

@@ -18,9 +18,14 @@ _INSERT_EVENT = (
 _INSERT_BLOB = "INSERT INTO main.blobs (hash, seq, salt, encoding, data) VALUES (?, ?, ?, '', ?)"
 _HEAD = "SELECT seq, hash FROM main.events ORDER BY seq DESC LIMIT 1"
 _HAS_PLAN = "SELECT 1 FROM main.events WHERE run = ? AND kind = 'plan'"
+# A withheld request can't say what it claimed. What came of it may; else it holds as many attempts as were ever made.
 _CLAIMED = (
-    "SELECT seq FROM main.events WHERE run = ? AND kind = 'request' AND cell = ?"
-    " AND json_extract(body, '$.turn') = ? AND json_extract(body, '$.attempt') = ?"
+    "WITH asked AS (SELECT seq, coalesce(body, (SELECT told.body FROM main.edges"
+    " CROSS JOIN main.events AS told ON told.seq = edges.effect WHERE edges.cause = request.seq"
+    " AND told.kind IN ('response', 'fault', 'wait') AND json_extract(told.body, '$.attempt') IS NOT NULL LIMIT 1))"
+    " AS body FROM main.events AS request WHERE run = ?1 AND kind = 'request' AND cell = ?2)"
+    " SELECT seq FROM asked WHERE json_extract(body, '$.turn') = ?3 AND json_extract(body, '$.attempt') = ?4"
+    " OR body IS NULL AND ?4 < (SELECT count(*) FROM asked)"
 )
 
 

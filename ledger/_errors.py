@@ -8,7 +8,8 @@ LedgerError                 the root; `exit_status` is what the command line end
 ├── NotFound         (2)    no such event, blob or run
 ├── Refused          (4)    the ledger's own rules forbid this append; nothing was written
 │   └── RunHeld      (4)    another process is asking for this run
-└── AppendFailed     (3)    SQLite could not make the append durable; nothing of it is in the file
+├── AppendFailed     (3)    SQLite could not make the append durable; nothing of it is in the file
+└── NotErased        (3)    a redaction stands, but the old bytes are still in the file or its log
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ __all__ = [
     "LedgerError",
     "LedgerExists",
     "NotALedger",
+    "NotErased",
     "NotFound",
     "Refused",
     "RunHeld",
@@ -66,3 +68,16 @@ class AppendFailed(LedgerError):
     """SQLite failed, and the events were looked up afterwards and are not there."""
 
     exit_status = 3
+
+
+class NotErased(LedgerError):
+    """What a redaction withholds may still be read from the ledger's files; `ledger redact --finish` completes it.
+
+    `appended` is (seq, hash) of the redact event that was appended just now, if one was.
+    """
+
+    exit_status = 3
+
+    def __init__(self, message: str, appended: tuple[int, str] | None = None) -> None:
+        super().__init__(message)
+        self.appended = appended

@@ -13,7 +13,7 @@ from ledger._errors import NotFound
 from ledger._event import Event, commitment, hash_of
 from ledger._store import Ledger
 
-__all__ = ["Seen", "SeenBlob", "brief", "inspect", "select"]
+__all__ = ["Seen", "SeenBlob", "blob_names", "brief", "find_event", "inspect", "select"]
 
 _PAGE = 2_000
 _MAX_SEQ = 2**53 - 1
@@ -99,7 +99,8 @@ class Seen:
         }  # fmt: skip
 
 
-def _find(ledger: Ledger, wanted: str) -> Event:
+def find_event(ledger: Ledger, wanted: str) -> Event:
+    """The event that a seq, a hash or the start of one (4 digits or more) names. Raises NotFound."""
     if re.fullmatch(r"[0-9]{1,16}", wanted) and int(wanted) <= _MAX_SEQ:
         try:
             return ledger.event(int(wanted))
@@ -120,7 +121,7 @@ def _find(ledger: Ledger, wanted: str) -> Event:
 
 def inspect(ledger: Ledger, wanted: str) -> Seen:
     """Everything about the event that a seq, a hash or the start of one names. Raises NotFound."""
-    event = _find(ledger, wanted)
+    event = find_event(ledger, wanted)
     try:
         line = event.line
     except UnicodeEncodeError:
@@ -140,7 +141,8 @@ def _commits(salt: str | None, data: bytes, digest: str) -> bool:
         return False
 
 
-def _names(event: Event) -> dict[str, str]:
+def blob_names(event: Event) -> dict[str, str]:
+    """The names by which an event's body knows its blobs, by their hash; none once the body is withheld."""
     value = _value(event.body)
     named: Any = cast("dict[str, Any]", value).get("blobs") if isinstance(value, dict) else None
     if not isinstance(named, dict):
@@ -153,7 +155,7 @@ def _names(event: Event) -> dict[str, str]:
 
 
 def _blobs(ledger: Ledger, event: Event) -> Iterator[SeenBlob]:
-    names = _names(event)
+    names = blob_names(event)
     rows = ledger.rows("SELECT hash, salt, encoding, data FROM main.blobs WHERE seq = ? ORDER BY id", (event.seq,))
     for row in rows:
         digest = str(row["hash"])
