@@ -18,6 +18,7 @@ _INSERT_EVENT = (
 _INSERT_BLOB = "INSERT INTO main.blobs (hash, seq, salt, encoding, data) VALUES (?, ?, ?, '', ?)"
 _HEAD = "SELECT seq, hash FROM main.events ORDER BY seq DESC LIMIT 1"
 _HAS_PLAN = "SELECT 1 FROM main.events WHERE run = ? AND kind = 'plan'"
+_HAS_CELL = "SELECT seq FROM main.events WHERE run = ? AND kind = 'cell' AND cell = ?"
 # A withheld request can't say what it claimed. What came of it may; else it holds as many attempts as were ever made.
 _CLAIMED = (
     "WITH asked AS (SELECT seq, coalesce(body, (SELECT told.body FROM main.edges"
@@ -32,6 +33,10 @@ _CLAIMED = (
 def _refuse_if_taken(connection: sqlite3.Connection, item: Prepared) -> None:
     if item.kind == "plan" and connection.execute(_HAS_PLAN, (item.run,)).fetchone():
         raise Refused(f"run {item.run} has its plan already; a new plan is a new run")
+    if item.kind == "cell":
+        row = connection.execute(_HAS_CELL, (item.run, item.cell)).fetchone()
+        if row:
+            raise Refused(f"run {item.run} cell {item.cell} was planned by event {row[0]} already")
     if item.claim is not None:
         turn, attempt = item.claim
         row = connection.execute(_CLAIMED, (item.run, item.cell, turn, attempt)).fetchone()

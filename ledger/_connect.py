@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from functools import cache
 from pathlib import Path
@@ -16,8 +17,8 @@ BUSY_SECONDS = 60.0
 
 
 def uri(path: Path, mode: str) -> str:
-    """The SQLite URI of a path, with everything that a URI could misread quoted."""
-    return f"file:{quote(str(path.absolute()))}?{mode}"
+    """The SQLite URI of a path, with everything that a URI could misread quoted (a second leading slash, too)."""
+    return f"file://{quote(os.fsencode(path.absolute()))}?{mode}"
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
@@ -84,7 +85,9 @@ def connect_reader(path: Path, *, views: bool = False) -> sqlite3.Connection:
     if not path.is_file():
         raise NotALedger(f"there is no ledger at {path}; `ledger init` makes one, --db or LEDGER_DB names another")
     modes = ["mode=ro"]
-    wal = path.with_name(path.name + "-wal")
+    # SQLite keeps the log beside the file itself, not beside a symbolic link to it.
+    real = path.resolve()
+    wal = real.with_name(real.name + "-wal")
     if not wal.exists() or wal.stat().st_size == 0:
         modes.append("mode=ro&immutable=1")
     problem: Exception | None = None

@@ -75,6 +75,8 @@ def _check_scope(draft: Draft, kind: str) -> None:
         raise BadBody(f"{kind}: expected a run and cell 0, got run {draft.run!r} cell {draft.cell}")
     if scope == "cell" and not (draft.run and 1 <= draft.cell <= MAX_INT):
         raise BadBody(f"{kind}: expected a run and a cell from 1, got run {draft.run!r} cell {draft.cell}")
+    if not 0 <= draft.cell <= MAX_INT:
+        raise BadBody(f"{kind}: expected a cell from 0 to {MAX_INT}, got {draft.cell}")
 
 
 def _body_bytes(body: Body, added: Mapping[str, object]) -> bytes:
@@ -116,6 +118,8 @@ def prepare(draft: Draft) -> Prepared:
 
 def seal(prepared: Prepared, *, seq: int, prev: str, at: str, first: int) -> Event:
     """Give a prepared event its place. `first` is the seq of position 0 of the same append. Raises BadLine."""
+    if (prepared.kind == "genesis") != (seq == 1):
+        raise BadLine(f"{prepared.kind}: expected genesis as event 1, and only there, got event {seq}")
     causes = tuple(sorted(first + cause.position if isinstance(cause, Earlier) else cause for cause in prepared.causes))
     reason = why_not_causes(causes, seq)
     if reason:

@@ -5,27 +5,34 @@ The lock is a file beside the ledger, held with flock (or LockFileEx), so a kill
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ledger._errors import RunHeld
+from ledger._errors import NotFound, RunHeld
 
 __all__ = ["hold_run", "run_is_held"]
 
+_RUN = re.compile(r"[a-z0-9]{16,32}")
 
-def _lock_file(ledger: Path, run: str) -> Path:
-    folder = ledger.with_name(ledger.name + ".locks")
-    folder.mkdir(exist_ok=True)
-    return folder / run
+
+def _lock_file(ledger: Path, run: str) -> Path | None:
+    """Where a run's lock is: one place, by whichever name the ledger was opened. None for what names no run: the id may
+    come out of a hostile file, and as a path it could lead anywhere."""
+    real = ledger.resolve()
+    return real.with_name(real.name + ".locks") / run if _RUN.fullmatch(run) else None
 
 
 @contextmanager
 def hold_run(ledger: Path, run: str) -> Generator[None]:
-    """Hold the run for the length of the block. Raises RunHeld when another process holds it."""
+    """Hold the run for the length of the block. Raises RunHeld when another has it, NotFound for no run's id."""
     from filelock import FileLock, Timeout
 
     path = _lock_file(ledger, run)
+    if path is None:
+        raise NotFound(f"expected a run's id, got {run!r}")
+    path.parent.mkdir(exist_ok=True)
     lock = FileLock(path)
     try:
         # A reader that asks "is it held?" takes the lock for an instant: outwait it, don't outwait a run.
@@ -40,8 +47,8 @@ def hold_run(ledger: Path, run: str) -> Generator[None]:
 
 def run_is_held(ledger: Path, run: str) -> bool:
     """Whether a living process holds the run. Never waits, leaves nothing behind."""
-    path = ledger.with_name(ledger.name + ".locks") / run
-    if not path.exists():
+    path = _lock_file(ledger, run)
+    if path is None or path.is_symlink() or not path.is_file():
         return False
     from filelock import FileLock, Timeout
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 from ledger._errors import NotFound
 from ledger._event import Event, commitment, hash_of
+from ledger._packed import unpacked
 from ledger._store import Ledger
 
 __all__ = ["Seen", "SeenBlob", "blob_names", "brief", "find_event", "inspect", "select"]
 
 _PAGE = 2_000
 _MAX_SEQ = 2**53 - 1
+_MOST_UNNAMED = 64 << 20
 
 
 def select(
@@ -154,6 +155,17 @@ def blob_names(event: Event) -> dict[str, str]:
     return found
 
 
+def _size(event: Event, name: str) -> int:
+    """How many bytes the body says that the blob of this name has; without its word, what a person may wait for."""
+    value = _value(event.body)
+    match value:
+        case {"blobs": {**named}} if isinstance(named.get(name), dict):
+            size = named[name].get("size")
+            return size if isinstance(size, int) and 0 <= size <= _MAX_SEQ else _MOST_UNNAMED
+        case _:
+            return _MOST_UNNAMED
+
+
 def _blobs(ledger: Ledger, event: Event) -> Iterator[SeenBlob]:
     names = blob_names(event)
     rows = ledger.rows("SELECT hash, salt, encoding, data FROM main.blobs WHERE seq = ? ORDER BY id", (event.seq,))
@@ -164,9 +176,9 @@ def _blobs(ledger: Ledger, event: Event) -> Iterator[SeenBlob]:
             yield SeenBlob(name, digest, None, "withheld by a redaction")
             continue
         try:
-            data = zlib.decompress(row["data"]) if row["encoding"] == "zlib" else bytes(row["data"])
-        except zlib.error:
-            yield SeenBlob(name, digest, None, "can't be decompressed")
+            data = unpacked(row["encoding"], row["data"], _size(event, name))
+        except ValueError as problem:
+            yield SeenBlob(name, digest, None, f"can't be read: {problem}")
             continue
         fits = _commits(row["salt"], data, digest)
         state = "not named by the body" if event.body is not None and not name else "matches"

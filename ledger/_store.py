@@ -11,7 +11,6 @@ import secrets
 import sqlite3
 import tempfile
 import threading
-import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +25,7 @@ from ledger._drafts import Draft, Prepared, prepare
 from ledger._errors import AppendFailed, BadBody, BadLine, LedgerError, LedgerExists, NotALedger, NotFound
 from ledger._event import Event
 from ledger._files import claim_name, sync_folder
+from ledger._packed import unpacked
 from ledger._schema import RELEASE, format_objects, install, release_objects
 from ledger.kinds import Body, Genesis, Schema, parse_body
 
@@ -327,7 +327,10 @@ class Ledger:
         ).fetchone()
         if row is None or row[1] is None:
             raise NotFound(f"blob {name!r} of event {found.seq} is not in the file; `ledger verify` says why")
-        return zlib.decompress(row[1]) if row[0] == "zlib" else bytes(row[1])
+        try:
+            return unpacked(row[0], row[1], reference.size)
+        except ValueError as problem:
+            raise NotFound(f"blob {name!r} of event {found.seq} can't be read: {problem}") from None
 
 
 def _make_file(path: Path, drafts: Sequence[Prepared]) -> None:

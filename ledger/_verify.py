@@ -31,16 +31,23 @@ __all__ = ["Problem", "Verdict", "verify", "verify_connection"]
 _NOT_THE_FILE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
 
 _SPECIAL = "SELECT seq, kind, body, causes FROM main.events NOT INDEXED WHERE kind IN ('redact', 'schema') ORDER BY seq"
-_CROWDED = (
-    "SELECT kind, run, CASE kind WHEN 'plan' THEN 0 ELSE cell END AS place, count(*) FROM main.events NOT INDEXED"
-    " WHERE kind IN ('plan', 'request') GROUP BY kind, run, place HAVING count(*) > 1"
+# In one pass over what is crowded, however much that is: of a run whose cells were all asked twice, every cell is.
+_TWICE = (
+    "SELECT seq, kind, run, CASE kind WHEN 'plan' THEN 0 ELSE cell END AS place,"
+    " CASE kind WHEN 'request' THEN json_extract(body, '$.turn') END AS turn,"
+    " CASE kind WHEN 'request' THEN json_extract(body, '$.attempt') END AS attempt"
+    " FROM main.events NOT INDEXED WHERE kind IN ('plan', 'cell', 'request')"
+    " AND (kind, run, CASE kind WHEN 'plan' THEN 0 ELSE cell END) IN ("
+    "SELECT kind, run, CASE kind WHEN 'plan' THEN 0 ELSE cell END AS place"
+    " FROM main.events NOT INDEXED WHERE kind IN ('plan', 'cell', 'request')"
+    " GROUP BY kind, run, place HAVING count(*) > 1)"
+    " AND (kind <> 'request' OR json_valid(CAST(body AS TEXT))) ORDER BY kind, run, place, turn, attempt, seq"
 )
-_PLANS = "SELECT seq FROM main.events NOT INDEXED WHERE kind = 'plan' AND run = CAST(? AS TEXT) ORDER BY seq LIMIT 1000"
-_CLAIMS = (
-    "SELECT seq, json_extract(body, '$.turn') AS turn, json_extract(body, '$.attempt') AS attempt"
-    " FROM main.events NOT INDEXED WHERE kind = 'request' AND run = CAST(? AS TEXT) AND cell = ?"
-    " AND json_valid(CAST(body AS TEXT)) ORDER BY turn, attempt, seq"
-)
+_ONCE = {
+    b"plan": ("a second plan of one run", "one plan a run"),
+    b"cell": ("a second cell event of one cell", "one a run and cell"),
+    b"request": ("a second request with one claim", "one a cell, turn and attempt"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,16 +246,12 @@ class _Check:
             self._findings.add(1, "the digest of tables and guards", format_objects().digest, read.tables)
 
     def _uniqueness(self) -> None:
-        """One plan a run; one request claims a (run, cell, turn, attempt)."""
-        for kind, run, cell, _ in self._connection.execute(_CROWDED):
-            if kind == b"plan":
-                rows = self._connection.execute(_PLANS, (run,)).fetchall()
-                for (seq,) in rows[1:]:
-                    self._findings.add(seq, "a second plan of one run", "one plan a run", run)
-                continue
-            before: tuple[object, object] | None = None
-            for seq, turn, attempt in self._connection.execute(_CLAIMS, (run, cell)):
-                if (turn, attempt) == before:
-                    got = f"turn {turn} attempt {attempt}"
-                    self._findings.add(seq, "a second request with one claim", "one a cell, turn and attempt", got)
-                before = (turn, attempt)
+        """One plan a run, one cell event a cell; one request claims a (run, cell, turn, attempt)."""
+        before: object = None
+        for seq, kind, run, place, turn, attempt in self._connection.execute(_TWICE):
+            here = (kind, run, place, turn, attempt)
+            if here == before:
+                what, wanted = _ONCE[kind]
+                got = {b"plan": run, b"cell": f"cell {place}"}.get(kind, f"turn {turn} attempt {attempt}")
+                self._findings.add(seq, what, wanted, got)
+            before = here

@@ -166,7 +166,7 @@ class BlobStream:
             found, plain = blake3(raw + data).hexdigest().encode(), len(data)
         else:
             try:
-                found, plain = self._digest(raw, number, encoding, data)
+                found, plain = self._digest(raw, number, encoding, data, size)
             except (zlib.error, ValueError) as problem:
                 add(seq, "a blob's stored bytes", "one whole zlib stream", problem)
                 return
@@ -175,8 +175,13 @@ class BlobStream:
         if size is not None and plain != size:
             add(seq, "a blob's size", size, plain)
 
-    def _digest(self, salt: bytes, number: object, encoding: object, data: object) -> tuple[bytes, int]:
-        """Hash in pieces, so that neither a large blob nor one that unpacks to a large one is held in memory."""
+    def _digest(
+        self, salt: bytes, number: object, encoding: object, data: object, most: int | None
+    ) -> tuple[bytes, int]:
+        """Hash in pieces, so that neither a large blob nor one that unpacks to a large one is held in memory.
+
+        What is packed unpacks to `most` bytes, or says so by a ValueError: a few bytes can stand for days of work.
+        """
         hasher, size = blake3(salt), 0
         inflate = zlib.decompressobj() if encoding == b"zlib" else None
         for piece in self._pieces(number, data):
@@ -190,6 +195,8 @@ class BlobStream:
                 out = inflate.decompress(piece, _CHUNK)
                 hasher.update(out)
                 size += len(out)
+                if most is not None and size > most:
+                    raise ValueError(f"it unpacks to more than {most} bytes")
                 piece = inflate.unconsumed_tail
             if inflate.unused_data:
                 raise ValueError("bytes after its end")
@@ -200,6 +207,8 @@ class BlobStream:
                     raise ValueError("it ends early")
                 hasher.update(out)
                 size += len(out)
+                if most is not None and size > most:
+                    raise ValueError(f"it unpacks to more than {most} bytes")
         return hasher.hexdigest().encode(), size
 
     def _pieces(self, number: object, data: object) -> Iterator[bytes]:

@@ -134,7 +134,7 @@ def test_show_says_what_is_withheld_and_ends_in_0(command: Command, original: Pa
         ("UPDATE events SET at = '2020-01-01T00:00:00.000000Z' WHERE seq = 9", "DOES NOT MATCH the line"),
         ("UPDATE events SET body = replace(body, '200', '201') WHERE seq = 9", "DOES NOT MATCH its commitment"),
         ("UPDATE blobs SET data = x'00' WHERE seq = 9", "DOES NOT MATCH its hash"),
-        ("UPDATE blobs SET data = x'00', encoding = 'zlib' WHERE seq = 9", "can't be decompressed"),
+        ("UPDATE blobs SET data = x'00', encoding = 'zlib' WHERE seq = 9", "can't be read"),
         ("DELETE FROM blobs WHERE seq = 9", "missing from the file"),
     ],
 )
