@@ -11,6 +11,7 @@ __all__ = ["load_dotenv", "read_dotenv"]
 
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*\Z")
 _QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)')\s*(?:#.*)?\Z""")
+_MOST = 1 << 20
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -38,6 +39,8 @@ def read_dotenv(text: str) -> dict[str, str]:
 def load_dotenv(environ: MutableMapping[str, str] = os.environ, path: Path = Path(".env")) -> None:
     """Add the settings of `.env`, if there is one; what the environment says already goes first."""
     try:
+        if not path.is_file() or path.stat().st_size > _MOST:
+            return  # a pipe would wait for its writer, and no settings are that long
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         return

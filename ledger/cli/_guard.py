@@ -26,7 +26,11 @@ def run_app(app: typer.Typer, name: str, arguments: Sequence[str] | None = None)
 
     An exception with an `exit_status` (LedgerError, and its like in other packages) ends in that status.
     """
-    for stream in (sys.stdout, sys.stderr):
+    for name_of, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+        if stream is None:
+            # Closed by whoever started us. print() would take the other stream for it.
+            stream = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+            setattr(sys, name_of, stream)
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
@@ -71,11 +75,18 @@ def _explain(problem: Exception) -> int:
     if isinstance(problem, OSError):
         where = f"{problem.filename}: " if problem.filename else ""
         tell(f"error: {where}{problem.strerror or problem}")
+    elif isinstance(problem, UnicodeEncodeError) and _is_bytes(problem):
+        tell(f"error: an argument or a setting holds bytes that are no UTF-8: {problem.object[:80]!a}")
     elif type(problem).__module__ == "sqlite3":
         tell(f"error: the ledger: {problem}; {_READING}")
     else:
         tell(f"error: {type(problem).__name__}: {problem}; that is a fault of this program, please report it")
     return 2
+
+
+def _is_bytes(problem: UnicodeEncodeError) -> bool:
+    # So Python carries the bytes of an argument, or of an environment variable, that isn't UTF-8.
+    return "\udc80" <= problem.object[problem.start] <= "\udcff"
 
 
 def _silence() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
 from ledger.cli._output import Words, emit_json, emit_json_list, table
 
 __all__ = ["log", "runs", "show"]
@@ -17,11 +17,13 @@ def log(
     as_json: AsJson = False,
     run: Annotated[str | None, typer.Option(help="Only this run: an id, the start of one, a name, or latest.")] = None,
     kind: Annotated[str | None, typer.Option(help="Only events of this kind.")] = None,
-    cell: Annotated[int | None, typer.Option(min=0, help="Only this cell of the run (0: events of no cell).")] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="The newest N events; with --after, the N that follow it.")
+    cell: Annotated[
+        int | None, typer.Option(min=0, max=MAX_NUMBER, help="Only this cell of the run (0: events of no cell).")
     ] = None,
-    after: Annotated[int | None, typer.Option(min=0, help="Only events after this seq.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=MAX_NUMBER, help="The newest N events; with --after, the N that follow it.")
+    ] = None,
+    after: Annotated[int | None, typer.Option(min=0, max=MAX_NUMBER, help="Only events after this seq.")] = None,
 ) -> int:
     """Print events, the newest last."""
     from ledger._look import brief, select
@@ -86,14 +88,19 @@ def runs(db: Db = DEFAULT_DB, as_json: AsJson = False) -> int:
     if not found:
         words("No runs yet.")
         return 0
-    header = ("run", "status", "planned", "asked", "suite", "name", "opened", "superseded by")
+    header = ("run", "status", "planned", "asked", "suite", "name", "opened", "superseded by", "tainted by")
     rows = [
         (
             row["run"], row["status"], row["planned"], row["asked"], row["suite"], row["name"],
             str(row["opened_at"])[:16], row["superseded_by"] or ("(none)" if row["superseded"] else ""),
+            ", ".join(map(str, row["taints"])),
         )
         for row in found
     ]  # fmt: skip
     for line in table(header, rows):
         words(line)
+    gone = sum(row["superseded"] for row in found)
+    unsafe = sum(row["tainted"] for row in found)
+    if gone or unsafe:
+        words(f"{gone} superseded (the default scoreboard leaves them out), {unsafe} tainted.")
     return 0

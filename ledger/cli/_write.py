@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
 from ledger.cli._output import Words, emit_json, tell
 
 __all__ = ["export", "init", "note", "snapshot", "upgrade"]
@@ -39,8 +39,10 @@ def note(
     run: Annotated[
         str | None, typer.Option(help="The run it is about: an id, the start of one, a name, or latest.")
     ] = None,
-    cell: Annotated[int, typer.Option(min=0, help="The cell of that run.")] = 0,
-    about: Annotated[list[int] | None, typer.Option(min=1, help="The seq of an event it is about; repeatable.")] = None,
+    cell: Annotated[int, typer.Option(min=0, max=MAX_NUMBER, help="The cell of that run.")] = 0,
+    about: Annotated[
+        list[int] | None, typer.Option(min=1, max=MAX_NUMBER, help="The seq of an event it is about; repeatable.")
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Append a note: about the ledger, a run, a cell, or events."""

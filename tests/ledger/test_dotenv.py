@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,12 @@ def test_a_file_that_is_missing_or_no_text_changes_nothing(tmp_path: Path, conte
     environ: dict[str, str] = {}
     load_dotenv(environ, tmp_path / ".env")
     assert environ == {}
+
+
+def test_what_is_no_file_of_settings_is_not_waited_for_and_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "long").write_bytes(b"A=1\n" + b"#" * (1 << 20))
+    for name in ("pipe", "long", "nothing", "."):
+        found: dict[str, str] = {}
+        load_dotenv(found, tmp_path / name)
+        assert found == {}

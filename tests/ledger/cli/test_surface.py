@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pty
 import re
@@ -18,7 +19,7 @@ import pytest
 import ledger._connect
 from ledger import Draft, Ledger
 from ledger.kinds import Note
-from tests.ledger.cli.conftest import Command
+from tests.ledger.cli.conftest import RUN, Command
 from tests.ledger.ledgers import tamper
 
 HEAVY = ("httpx", "httpx2", "sqlite_utils", "datasette", "anthropic", "pydantic", "rich.console", "asyncio", "harness")
@@ -233,3 +234,38 @@ def test_json_on_stdout_is_alone_there(command: Command) -> None:
         done = command(*name.split(), "--json")
         assert isinstance(done.json, dict)
         assert done.status == 0
+
+
+@pytest.mark.parametrize("option", ["--limit", "--after", "--cell"])
+def test_a_number_that_no_ledger_can_hold_is_wrong_usage(command: Command, option: str) -> None:
+    command("init")
+    done = command("log", option, str(2**53))
+    assert (done.status, done.out) == (2, "")
+    assert "9007199254740991" in done.err and "fault of this program" not in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("log", "--kind", "\udcff"), ("log", "--kind", "note\udc80"), ("note", "\udcff")]
+)
+def test_an_argument_that_is_no_utf8_is_one_sentence(command: Command, arguments: tuple[str, ...]) -> None:
+    command("note", "first")
+    done = command(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert re.fullmatch(r"error: (?:an argument .* no UTF-8|text holds a lone surrogate).*\n", done.err)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes file descriptors as a POSIX shell does")
+@pytest.mark.parametrize("closed", ["1>&-", "2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"])
+def test_closed_streams_change_neither_the_status_nor_the_other_stream(command: Command, closed: str) -> None:
+    command("init")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        shell = ["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", RUN, *arguments]
+        return subprocess.run(shell, cwd=command.folder, capture_output=True, check=False, timeout=60)
+
+    done = run("verify", "--json")
+    assert done.returncode == 0
+    assert done.stdout == b"" if "1>" in closed else json.loads(done.stdout)["verdict"] == "CONSISTENT"
+    missing = run("verify", "--json", "--db", "nothing.db")
+    assert (missing.returncode, missing.stdout) == (2, b"")
+    assert b"fault of this program" not in done.stderr + missing.stderr
