@@ -57,7 +57,7 @@ def read_exchange(exchange: Exchange, candidate: Candidate, *, max_wait: float) 
 
 
 def _seconds(retry: str, attempt: int) -> float | None:
-    """How long to wait before the next attempt, or None when there is to be none."""
+    """How long to wait before the next attempt, or None when there is to be none. `attempt` counts within a session."""
     kind, _, asked = retry.partition(":")
     if kind == "after":
         return float(asked)
@@ -93,7 +93,7 @@ async def ask_until_settled(
         note(exchange)
         reading = read_exchange(exchange, candidate, max_wait=patience.max_wait)
         done = attempt - place.attempt + 1
-        seconds = _seconds(reading.retry, attempt) if reading.status == "error" else None
+        seconds = _seconds(reading.retry, done - 1) if reading.status == "error" else None
         if seconds is None or done > patience.max_retries:
             return Asked(exchange, reading, done)
         seconds = min(seconds, patience.max_wait)

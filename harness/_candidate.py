@@ -21,7 +21,6 @@ PROTOCOLS: tuple[Protocol, ...] = ("openai", "anthropic", "ollama")
 """Those that are spoken over HTTP; `command` is a local program on a terminal."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """What is asked, and how. `label` names it for people and in cells, such as "openai/gpt-x".

@@ -8,11 +8,15 @@
     │   └── IdentityError   (2)  a value that has no digest: not JSON, duplicate keys, lone surrogates
     ├── IncompleteError     (3)  a cell ended in status `error`, or was never asked
     └── RefusedError        (4)  going on would be unsafe: identity moved, not comparable, not to be reused
+        └── RunMoved        (4)  a run can't be resumed, because what it stands on isn't what its plan says
 
 Exit status 1 (the thing asked about is false) is an answer, not an error, and is raised by nobody.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 __all__ = [
     "EngineError",
@@ -21,6 +25,7 @@ __all__ = [
     "IncompleteError",
     "RefusedError",
     "RulesError",
+    "RunMoved",
     "SuiteError",
     "UsageError",
 ]
@@ -62,3 +67,12 @@ class RefusedError(HarnessError):
     """Nothing was done, because doing it would mix experiments or break a promise."""
 
     exit_status = 4
+
+
+class RunMoved(RefusedError):
+    """What a run stands on moved. `moved` lists each component: component, where, before, after, paths, accept."""
+
+    def __init__(self, message: str, run: str, moved: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(message)
+        self.run = run
+        self.moved = moved

@@ -16,6 +16,7 @@ __all__ = ["CommandFailed", "Framing", "classify", "describe", "framing"]
 Framing = Literal["length", "chunked", "close"]
 """How a body's end is told (RFC 9112, section 6.3): by Content-Length, by a last chunk, or by the connection's end."""
 
+
 class CommandFailed(Exception):
     """A local command could not be started, or ended with a status other than 0."""
 
@@ -94,11 +95,11 @@ def _protocol(error: BaseException, chain: list[BaseException], body: Framing | 
 
 
 def describe(error: BaseException) -> str:
-    """The exception and what is at its root, in one line of at most 400 characters."""
+    """The exception and what is at its root, in one line; a server's own words may make it long."""
     parts: list[str] = []
     for found in _chain(error):
         text = f"{type(found).__name__}: {found}" if str(found) else type(found).__name__
         if text not in parts:
             parts.append(text)
     line = " <- ".join(parts[:1] + parts[-1:] if len(parts) > 1 else parts)
-    return " ".join(line.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0").split())[:400]
+    return " ".join(line.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0").split())

@@ -13,11 +13,13 @@ from typing import Any
 from harness._candidate import Candidate
 from harness._errors import UsageError
 from harness._freeze import Frozen, freeze_suite
+from harness._given import Given
 from harness._report import RunReport, read_report
+from harness._reuse import Takeover
 from harness._rules import RuleSet, load_rules
 from harness._run import Finished, Progress, RunOptions, perform_run
 from harness._suite import Fixture, Suite, load_suite
-from harness.engines import open_replay, resolve_engine
+from harness.engines import ask_server, open_replay, resolve_engine
 from ledger import Ledger
 
 __all__ = ["DEFAULT_ENGINE", "Job", "JobDone", "freeze_job", "parse_settings", "run_job"]
@@ -41,11 +43,12 @@ class Job:
 
 @dataclass(frozen=True)
 class JobDone:
-    """How the run ended, its report out of the views, and whether the ledger was made for it."""
+    """How the run ended, its report, whether the ledger was made for it, and what --reuse took over."""
 
     finished: Finished
     report: RunReport
     created: bool
+    taken: Takeover | None = None
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -103,8 +106,13 @@ def run_job(job: Job, db: Path, progress: Progress) -> JobDone:
         candidates = _candidates(job, suite, fixtures, stack)
         ledger, created = Ledger.open_or_create(db)
         stack.enter_context(ledger)
-        finished = perform_run(ledger, suite, fixtures, rules, candidates, job.options, progress)
-        return JobDone(finished, read_report(ledger, finished.run), created)
+        given = Given(suite.folder.as_posix(), job.engines, bool(job.base_urls), job.parameters, job.stream)
+        live = job.options.via == "live"
+        finished, taken = perform_run(
+            ledger, suite, fixtures, rules, candidates, job.options, progress, given=given.text(),
+            servers={each.label: ask_server(each) for each in candidates} if live else {},
+        )  # fmt: skip
+        return JobDone(finished, read_report(ledger, finished.run), created, taken)
 
 
 def freeze_job(suite_name: str, rule_names: Sequence[str], db: Path) -> tuple[Frozen, bool]:

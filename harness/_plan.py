@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from types import MappingProxyType
 from typing import Literal
 
 from harness._candidate import Candidate
@@ -22,7 +23,17 @@ from harness.suites import Metric
 from ledger import Draft, Ledger
 from ledger.kinds import Cell, Plan, PlanCandidate, PlanFixture, PlanMetric, PlanRules
 
-__all__ = ["Measurement", "PlannedRun", "applies_to", "code_digests", "plan_run"]
+__all__ = [
+    "Measurement",
+    "PlannedRun",
+    "add_cells",
+    "applies_to",
+    "code_digests",
+    "digest_of_candidate",
+    "environment",
+    "lay_out",
+    "plan_run",
+]
 
 _CELLS_AN_APPEND = 500
 _PACKAGES = ("eval-ledger", "anthropic", "httpx", "httpx2", "pydantic", "orjson", "rfc8785", "blake3")
@@ -83,7 +94,8 @@ def _sources(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
     return found
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """What the harness runs in, by name: information, compared when a run is resumed and part of no identity."""
     found = {
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
@@ -122,7 +134,9 @@ def _planned_metrics(rules: RuleSet, groups: Sequence[frozenset[str]], epochs: i
     ]
 
 
-def _plan_candidate(candidate: Candidate, turns: str, prompt_freeze: int | None, key: bytes) -> PlanCandidate:
+def _plan_candidate(
+    candidate: Candidate, turns: str, prompt_freeze: int | None, server: Mapping[str, str], key: bytes
+) -> PlanCandidate:
     return PlanCandidate(
         label=candidate.label,
         protocol=candidate.protocol,
@@ -131,12 +145,14 @@ def _plan_candidate(candidate: Candidate, turns: str, prompt_freeze: int | None,
         prompt=candidate.prompt_digest,
         prompt_freeze=prompt_freeze,
         stream=candidate.stream,
-        digest=_candidate_digest(candidate, turns, key),
+        digest=digest_of_candidate(candidate, turns, key),
         base_url=candidate.base_url,
+        server=dict(server),
     )
 
 
-def _candidate_digest(candidate: Candidate, turns: str, key: bytes) -> str:
+def digest_of_candidate(candidate: Candidate, turns: str, key: bytes) -> str:
+    """The keyed digest of everything in a candidate that decides a request."""
     return candidate_digest(
         protocol=candidate.protocol,
         model=candidate.model,
@@ -145,6 +161,48 @@ def _candidate_digest(candidate: Candidate, turns: str, key: bytes) -> str:
         turns=turns,
         key=key,
     )
+
+
+def lay_out(
+    suite: Suite, cases: Sequence[tuple[str, Case]], candidates: Sequence[Candidate], *, epochs: int, arm: str,
+    key: bytes,
+) -> list[tuple[Measurement, Cell]]:  # fmt: skip
+    """Every cell of a plan, in order, with its body: candidate by candidate, epoch by epoch, `cases` in their order.
+
+    `cases` come with the name of their fixture; twins are counted among them. No measurement has its seq yet.
+    """
+    stages = suite.stage_functions
+    inputs = [digest(case.input_text, key) for _, case in cases]
+    golds = [digest(case.gold_text, key) for _, case in cases]
+    numbers = twins(inputs)
+    found: list[tuple[Measurement, Cell]] = []
+    for candidate in candidates:
+        candidate_key = digest_of_candidate(candidate, stages.turns, key)
+        for epoch in range(epochs):
+            for (fixture, case), asked, gold, twin in zip(cases, inputs, golds, numbers, strict=True):
+                known_by = identity(
+                    suite=suite.name, input_digest=asked, candidate=candidate_key, arm=arm, epoch=epoch, twin=twin,
+                    key=key,
+                )  # fmt: skip
+                measurement = Measurement(len(found) + 1, case, fixture, candidate, epoch, twin, known_by)
+                body = Cell(
+                    case=case.id, fixture=fixture, identity=known_by, input=asked, gold=gold,
+                    candidate=candidate.label, arm=arm, epoch=epoch, twin=twin,
+                )  # fmt: skip
+                found.append((measurement, body))
+    return found
+
+
+def add_cells(
+    ledger: Ledger, run: str, plan: int, laid_out: Sequence[tuple[Measurement, Cell]]
+) -> tuple[Measurement, ...]:
+    """Append the cell events, and return the measurements with their seqs."""
+    seqs: list[int] = []
+    for start in range(0, len(laid_out), _CELLS_AN_APPEND):
+        some = laid_out[start : start + _CELLS_AN_APPEND]
+        drafts = [Draft(body, run=run, cell=measurement.cell, causes=[plan]) for measurement, body in some]
+        seqs += [event.seq for event in ledger.append(*drafts)]
+    return tuple(replace(measurement, seq=seq) for (measurement, _), seq in zip(laid_out, seqs, strict=True))
 
 
 def plan_run(
@@ -161,10 +219,14 @@ def plan_run(
     via: Literal["live", "replay"],
     name: str = "",
     tags: Sequence[str] = (),
+    arm: str = "",
+    given: str = "",
+    servers: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> PlannedRun:
     """Append the plan and its cells. Raises UsageError for two candidates of one name.
 
-    `limit` keeps the first cases, in file order over the fixtures asked for.
+    `limit` keeps the first cases, in file order over the fixtures asked for. `given` is what was asked for, for a later
+    resume; `servers` what the candidates' servers told of themselves, by candidate label.
     """
     labels = [candidate.label for candidate in candidates]
     for label in labels:
@@ -174,9 +236,7 @@ def plan_run(
     key = bytes.fromhex(ledger.genesis.identity_key)
     every = [(fixture.name, case) for fixture in fixtures for case in fixture.cases]
     asked = every if limit is None else every[:limit]
-    input_digests = [digest(case.input_text, key) for _, case in asked]
-    gold_digests = [digest(case.gold_text, key) for _, case in asked]
-    twin_numbers = twins(input_digests)
+    laid_out = lay_out(suite, asked, candidates, epochs=epochs, arm=arm, key=key)
     groups = [stages.group(case.gold) for _, case in asked]
     body = Plan(
         name=name,
@@ -199,42 +259,21 @@ def plan_run(
             for each in rules
         ],
         candidates=[
-            _plan_candidate(candidate, stages.turns, frozen.prompts.get(candidate.prompt_digest), key)
+            _plan_candidate(
+                candidate, stages.turns, frozen.prompts.get(candidate.prompt_digest),
+                servers.get(candidate.label, {}), key,
+            )
             for candidate in candidates
         ],
-        arms=[],
+        arms=[arm] if arm else [],
         epochs=epochs,
         limit=limit if limit is not None and limit < len(every) else None,
-        cells=len(asked) * epochs * len(candidates),
+        cells=len(laid_out),
         via=via,
-        environment=_environment(),
+        environment=environment(),
         code=dict(code_digests()),
-    )
+        given=given,
+    )  # fmt: skip
     causes = sorted({*frozen.prompts.values(), *frozen.fixtures.values(), *frozen.rules.values()})
     (plan,) = ledger.append(Draft(body, run=run, causes=causes))
-    planned: list[Measurement] = []
-    drafts: list[Draft] = []
-    for candidate in candidates:
-        candidate_key = _candidate_digest(candidate, stages.turns, key)
-        for epoch in range(epochs):
-            for (fixture, case), input_digest, gold_digest, twin in zip(
-                asked, input_digests, gold_digests, twin_numbers, strict=True
-            ):
-                found = identity(
-                    suite=suite.name, input_digest=input_digest, candidate=candidate_key, arm="", epoch=epoch,
-                    twin=twin, key=key,
-                )  # fmt: skip
-                planned.append(Measurement(len(planned) + 1, case, fixture, candidate, epoch, twin, found))
-                cell = Cell(
-                    case=case.id, fixture=fixture, identity=found, input=input_digest, gold=gold_digest,
-                    candidate=candidate.label, arm="", epoch=epoch, twin=twin,
-                )  # fmt: skip
-                drafts.append(Draft(cell, run=run, cell=len(planned), causes=[plan.seq]))
-    seqs: list[int] = []
-    for start in range(0, len(drafts), _CELLS_AN_APPEND):
-        seqs += [event.seq for event in ledger.append(*drafts[start : start + _CELLS_AN_APPEND])]
-    placed = tuple(
-        Measurement(each.cell, each.case, each.fixture, each.candidate, each.epoch, each.twin, each.identity, seq)
-        for each, seq in zip(planned, seqs, strict=True)
-    )
-    return PlannedRun(run, plan.seq, body.limit is not None, placed)
+    return PlannedRun(run, plan.seq, body.limit is not None, add_cells(ledger, run, plan.seq, laid_out))

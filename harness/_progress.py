@@ -31,11 +31,13 @@ class ScreenProgress:
         self._told = 0.0
         self._bar: tuple[Bar, TaskID] | None = None
 
-    def started(self, run: str, planned: int) -> None:
-        """The plan stands."""
+    def started(self, run: str, planned: int, done: int = 0) -> None:
+        """The plan stands; `done` of its cells have their outcome already."""
         self._planned = planned
+        self._done = done
         self._told = time.monotonic()
-        print(f"run {run}: {planned} cells planned", file=sys.stderr, flush=True)
+        already = f", {done} done already" if done else ""
+        print(f"run {run}: {planned} cells planned{already}", file=sys.stderr, flush=True)
         if sys.stderr.isatty():
             self._bar = _live(planned)
 

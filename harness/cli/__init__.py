@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli import _parse, _probe, _report, _run, _suites
+from harness.cli import _parse, _probe, _report, _resume, _run, _suites
 from ledger.cli import run_app
 
 __all__ = ["app", "main"]
@@ -20,6 +20,7 @@ app = typer.Typer(
     context_settings={"auto_envvar_prefix": "HARNESS", "help_option_names": ["-h", "--help"]},
 )
 app.command("run")(_run.run)
+app.command("resume")(_resume.resume)
 app.command("report")(_report.report)
 app.command("suites")(_suites.suites)
 app.command("freeze")(_suites.freeze)

@@ -42,6 +42,12 @@ def run(
     stream: Annotated[bool, typer.Option("--stream", help="Ask for streamed replies.")] = False,
     name: Annotated[str, typer.Option(help="A name for the run.")] = "",
     tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag for the run; repeatable.")] = None,
+    arm: Annotated[
+        str, typer.Option(help="The condition that is measured, such as with-notes; part of identity.")
+    ] = "",
+    reuse: Annotated[
+        bool, typer.Option("--reuse", help="Take over earlier answers to the very same requests of the same cells.")
+    ] = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
@@ -56,7 +62,7 @@ def run(
     given = {key: value for key, value in named.items() if value is not None}
     options = RunOptions(
         epochs=epochs, limit=limit, max_connections=max_connections, timeout=timeout,
-        patience=Patience(max_retries, max_wait), name=name, tags=tuple(tag or ()),
+        patience=Patience(max_retries, max_wait), name=name, tags=tuple(tag or ()), arm=arm, reuse=reuse,
         via="replay" if all(each.startswith("replay/") for each in engines) else "live",
     )  # fmt: skip
     job = Job(suite, engines, base_url or (), rules or (), given | parse_settings(setting or ()), stream, options)
@@ -69,14 +75,25 @@ def run(
     finished = done.finished
     if as_json:
         outcomes = {rules: dict(counts) for rules, counts in finished.outcomes.items()}
-        emit_json({"run": finished.run, "status": finished.status, "planned": finished.planned, "outcomes": outcomes})
+        emit_json(
+            {
+                "run": finished.run, "status": finished.status, "planned": finished.planned, "asked": finished.asked,
+                "reused": finished.reused, "outcomes": outcomes,
+            }
+        )  # fmt: skip
     else:
         from harness.cli._report import show
 
         show(done.report)
+    for sentence in done.taken.sentences() if done.taken else ():
+        tell(sentence)
+    if finished.reason:
+        tell(finished.reason)
     if done.created:
         words(f"{db} did not exist; it was made.")
     words(f"run {finished.run} is {finished.status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")
+    if finished.failed or finished.status in ("interrupted", "aborted"):
+        words(f"`harness resume {finished.run} --db {_shown(db)}` asks what is unfinished.")
     return 3 if finished.failed or finished.status == "aborted" else 0
 
 

@@ -6,8 +6,20 @@ Light to import; the HTTP libraries and the SDK load when an engine is opened.
 from __future__ import annotations
 
 from harness.engines._command import WARNING as COMMAND_WARNING
+from harness.engines._compose import compose_requests, recorded_key
 from harness.engines._open import Engine, open_engine
 from harness.engines._replay import open_replay
 from harness.engines._resolve import is_replay, resolve_engine
+from harness.engines._server import ask_server
 
-__all__ = ["COMMAND_WARNING", "Engine", "is_replay", "open_engine", "open_replay", "resolve_engine"]
+__all__ = [
+    "COMMAND_WARNING",
+    "Engine",
+    "ask_server",
+    "compose_requests",
+    "is_replay",
+    "open_engine",
+    "open_replay",
+    "recorded_key",
+    "resolve_engine",
+]

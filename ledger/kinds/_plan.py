@@ -62,7 +62,10 @@ class PlanRules(Part):
 
 
 class PlanCandidate(Part):
-    """Everything that decides a request beside the case, and (not part of `digest`) the address it is reached at."""
+    """Everything that decides a request beside the case, and (not part of `digest`) the address it is reached at.
+
+    `server` is what the server told of itself when the run opened: `version`, and `weights`, the digest of the model.
+    """
 
     label: str
     protocol: str
@@ -73,10 +76,11 @@ class PlanCandidate(Part):
     stream: bool
     digest: Hex64
     base_url: str
+    server: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 class Plan(Body):
-    """A run opens. One a run."""
+    """A run opens. One a run. `given` is what was asked for, as JSON text: numbers keep their spelling there."""
 
     kind = "plan"
     scope = "run"
@@ -95,6 +99,7 @@ class Plan(Body):
     via: Literal["live", "replay"]
     environment: dict[str, str]
     code: dict[str, Hex64]
+    given: str = ""
 
 
 class Cell(Body):

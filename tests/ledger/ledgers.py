@@ -37,9 +37,11 @@ EXAMPLES: dict[str, kinds.Body] = {
                 kinds.PlanCandidate(
                     label="openai/x", protocol="openai", model="x", parameters={"temperature": 0.5, "stop": ["\n"]},
                     prompt=DIGEST, prompt_freeze=3, stream=False, digest=DIGEST, base_url="http://127.0.0.1/v1",
+                    server={"weights": DIGEST},
                 )
             ],
             arms=[""], epochs=1, limit=None, cells=1, via="live", environment={"python": "3.11"}, code={"m": DIGEST},
+            given='{"engines":["openai/x"]}',
         ),
         kinds.Cell(
             case="c1", fixture="v0", identity=DIGEST, input=DIGEST, gold=DIGEST, candidate="openai/x", arm="", epoch=1,

@@ -1,0 +1,468 @@
+"""Resuming a run: hold it, hold its plan against what is there now, and ask exactly what is unfinished.
+
+    refused      anything moved that decides what a score means, or that nobody accepted; nothing is sent or written
+    taken over   a request that a killed process left open gets its fault (harness, fate_unknown), and is asked again
+    asked        cells never asked, of unknown fate, or in status `error`; others only where --retry-outcomes says so
+    read         replies that were recorded and never scored: they are scored, not paid for again
+
+Concurrency, retries and timeouts may be others; they decide nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from harness._attempts import read_exchange
+from harness._candidate import Candidate
+from harness._capture import Exchange
+from harness._errors import EngineError, RefusedError, RunMoved, UsageError
+from harness._given import Given, read_given
+from harness._moved import (
+    FrozenFixture,
+    FrozenRules,
+    Moved,
+    moved_candidates,
+    moved_cases,
+    moved_code,
+    moved_rules,
+    moved_servers,
+    read_frozen_cases,
+)
+from harness._plan import Measurement, PlannedRun, add_cells, environment, lay_out
+from harness._recorded import Record, exchange_of, read_record
+from harness._report import RunReport, read_report
+from harness._rules import RuleSet, load_rules, ruleset_from_frozen
+from harness._same_behaviour import cells_read_otherwise
+from harness._session import UNFINISHED, Finished, Progress, RunOptions, Session, Start
+from harness._set_aside import set_aside
+from harness._suite import Fixture, Suite, load_suite
+from harness.engines import ask_server, is_replay, resolve_engine
+from ledger import Draft, Ledger, NotFound, find_run, hold_run
+from ledger.kinds import Accept, Fault, Freeze, Note, Plan
+
+__all__ = ["ResumeJob", "Resumed", "resume_job"]
+
+_AN_APPEND = 500
+_ACCEPTABLE = ("endpoint", "code")
+_NEVER = frozenset({
+    "input", "gold", "case", "fixture", "prompt", "model", "protocol", "rules", "arm", "suite", "parameters",
+    "temperature", "seed", "max_tokens", "stream", "candidate", "candidates", "ask", "turns",
+})  # fmt: skip
+_MODELS = (
+    "SELECT DISTINCT cell.body ->> '$.candidate' AS candidate, parse.body ->> '$.model' AS model"
+    " FROM main.events AS parse CROSS JOIN main.events AS cell"
+    " ON cell.run = parse.run AND cell.kind = 'cell' AND cell.cell = parse.cell"
+    " WHERE parse.run = ? AND parse.kind = 'parse' AND parse.body ->> '$.model' IS NOT NULL"
+    " AND parse.body ->> '$.status' <> 'error'"
+)
+_MOVED_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class ResumeJob:
+    """What a person asked for. An empty `run` is the newest that can be resumed.
+
+    `accept` names components that may have moved, `reason` says why. `retry` names statuses or reasons of unmeasured
+    cells that are asked again. What is given of `suite`, `engines`, `base_urls`, `rules`, `parameters`, `stream` and
+    `arm` stands in the place of what the run was asked for, and is compared like everything else.
+    """
+
+    run: str = ""
+    accept: Sequence[str] = ()
+    reason: str = ""
+    retry: Sequence[str] = ()
+    suite: str = ""
+    engines: Sequence[str] = ()
+    base_urls: Sequence[str] = ()
+    rules: Sequence[str] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stream: bool | None = None
+    arm: str | None = None
+    options: RunOptions = field(default_factory=RunOptions)
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """How the run stands now, its report, and what people are told of how it came to that."""
+
+    finished: Finished
+    report: RunReport
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True)
+class _Now:
+    """What is on disk and asked for now."""
+
+    suite: Suite
+    fixtures: Mapping[str, Fixture | None]
+    rules: Mapping[str, RuleSet | None]
+    candidates: Sequence[Candidate]
+    arm: str
+
+
+@dataclass(frozen=True)
+class _Frozen:
+    """What the plan stands on, out of the ledger."""
+
+    fixtures: Sequence[FrozenFixture]
+    rules: Sequence[FrozenRules]
+
+
+def resume_job(job: ResumeJob, db: Path, progress: Progress) -> Resumed:
+    """Resume a run. Raises RunMoved (nothing was sent or written), RefusedError, UsageError, RunHeld, LedgerError."""
+    _check(job)
+    with Ledger.open(db) as ledger:
+        run = find_run(ledger, job.run) if job.run else _newest(ledger)
+        with hold_run(ledger.path, run):
+            finished, notes = _resume(ledger, run, job, progress)
+        return Resumed(finished, read_report(ledger, run), notes)
+
+
+def _check(job: ResumeJob) -> None:
+    for name in job.accept:
+        if name in _NEVER:
+            raise RefusedError(
+                f"{name} can't be accepted away: with another one it is another experiment, so start a new run"
+            )
+        if name not in _ACCEPTABLE:
+            raise UsageError(f"--accept: expected {' or '.join(_ACCEPTABLE)}, got {name!a}")
+    if job.accept and not job.reason.strip():
+        raise UsageError("--accept needs --reason: every later view of the run shows it")
+    for name in job.retry:
+        if name in ("correct", "incorrect", "graded", "parsed"):
+            raise UsageError(f"--retry-outcomes: {name} is a measured outcome, and choosing among answers is no retry")
+
+
+def _newest(ledger: Ledger) -> str:
+    for event in reversed(list(ledger.events(kind="plan"))):
+        body = ledger.body(event)
+        if isinstance(body, Plan) and not _why_not(body):
+            return event.run
+    raise UsageError(f"{ledger.path} holds no run that can be resumed; `ledger runs` lists what there is")
+
+
+def _why_not(plan: Plan) -> str:
+    """Why a plan's run can't be resumed at all, or empty."""
+    given = read_given(plan.given)
+    if plan.purpose == "probe":
+        return "is a probe: one call, over when it ended; probe again"
+    if plan.via == "replay":
+        return "is a replay of a recording, which gives each reply out once; run it again instead"
+    if given is not None and any(is_replay(engine) for engine in given.engines):
+        return "has a replay among its engines, which gives each reply out once; run it again instead"
+    return ""
+
+
+def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tuple[Finished, list[str]]:
+    record = read_record(ledger, run)
+    why_not = _why_not(record.plan)
+    if not why_not and next(ledger.events(kind="import", run=run), None) is not None:
+        why_not = "was imported: nothing here ever asked it; import again instead"
+    aside = set_aside(ledger).get(run)
+    if not why_not and aside:
+        why_not = f"was {aside}, so nothing more is built on it; start a new run"
+    if why_not:
+        raise RefusedError(f"run {run} {why_not}")
+    now = _look(record, job)
+    frozen = _thaw(ledger, record, now.suite.stages)
+    moved = _compare(ledger, record, now, frozen)
+    if not _refused(moved, job):
+        moved += moved_servers(record, {each.label: ask_server(each) for each in now.candidates})
+    accepted = [each for each in moved if each.accept and each.accept in job.accept]
+    _refuse(run, [*_refused(moved, job), *_not_comparable(ledger, record, now, frozen, accepted)])
+    laid_out, limit = _lay_out(ledger, record, now, frozen)
+    rules = [each.rules for each in frozen.rules]
+    start = _take_stock(ledger, record, [measurement for measurement, _ in laid_out], rules, job.retry)
+    notes = [each.sentence() + ": accepted" for each in accepted]
+    if limit:
+        notes.append(limit)
+    to_do = len(start.settled) < len(rules) * len(laid_out)
+    if not to_do and record.closed is not None:
+        return _as_it_stands(record), [*notes, "nothing is unfinished, so nothing was asked"]
+    notes += _write_down(ledger, record, job, accepted)
+    there = tuple(
+        replace(measurement, seq=record.cells[measurement.cell][0]) for measurement, _ in laid_out[: len(record.cells)]
+    )
+    planned = there + add_cells(ledger, run, record.seq, laid_out[len(record.cells) :])
+    session = Session(
+        ledger, now.suite, rules, PlannedRun(run, record.seq, record.plan.limit is not None, planned),
+        {each.rules.label: rule.freeze for each, rule in zip(frozen.rules, record.plan.rules, strict=True)},
+        job.options, progress, start,
+    )  # fmt: skip
+    return session.conduct(), notes
+
+
+# What is there now
+
+
+def _look(record: Record, job: ResumeJob) -> _Now:
+    plan = record.plan
+    given = read_given(plan.given)
+    suite, fixtures = _load_suite(plan, job.suite or (given.suite if given else "") or plan.suite)
+    if suite.name != plan.suite:
+        raise RunMoved(
+            f"run {record.run} measured the suite {plan.suite}, and {job.suite or suite.folder} is {suite.name}",
+            record.run, [Moved("suite", "", plan.suite, suite.name).as_json()],
+        )  # fmt: skip
+    rules: dict[str, RuleSet | None] = {}
+    for name in job.rules or [each.name for each in plan.rules]:
+        there = (suite.folder / "rules" / f"{name}.toml").is_file() or name == "default"
+        rules[name] = load_rules(suite, name) if there or job.rules else None
+    arm = plan.arms[0] if plan.arms else ""
+    candidates = _resolve(record, job, given, suite)
+    return _Now(suite, fixtures, rules, candidates, arm if job.arm is None else job.arm)
+
+
+def _load_suite(plan: Plan, reference: str) -> tuple[Suite, dict[str, Fixture | None]]:
+    """The suite, and the plan's own fixtures: others beside them are no part of the run. None for one that is gone."""
+    folder = Path(reference) if (Path(reference) / "suite.toml").is_file() else Path("fixtures") / reference
+    fixtures: dict[str, Fixture | None] = {}
+    suite: Suite | None = None
+    for fixture in plan.fixtures:
+        fixtures[fixture.name] = None
+        if (folder / fixture.name / "cases.jsonl").is_file():
+            suite, (fixtures[fixture.name],) = load_suite(f"{folder}/{fixture.name}")
+    if suite is None:
+        suite, _ = load_suite(reference)
+    return suite, fixtures
+
+
+def _resolve(record: Record, job: ResumeJob, given: Given | None, suite: Suite) -> list[Candidate]:
+    plan = record.plan
+    engines = list(job.engines) or (list(given.engines) if given else [each.label for each in plan.candidates])
+    addressed = given.addressed if given else True
+    addresses: list[str | None] = [None] * len(engines)
+    if job.base_urls:
+        if len(job.base_urls) not in (1, len(engines)):
+            raise UsageError(f"expected one --base-url, or one for each of the {len(engines)} engines")
+        addresses = list(job.base_urls) if len(job.base_urls) == len(engines) else [job.base_urls[0]] * len(engines)
+    elif addressed:
+        addresses = [_address(record, engines, position) for position in range(len(engines))]
+    found: list[Candidate] = []
+    for position, (engine, address) in enumerate(zip(engines, addresses, strict=True)):
+        parameters = {**suite.parameters, **given.parameters} if given else _as_planned(plan, position, suite)
+        stream = (given.stream if given else plan.candidates[0].stream) if job.stream is None else job.stream
+        candidate = resolve_engine(
+            engine, base_url=address, parameters={**parameters, **job.parameters}, stream=stream, environ=os.environ
+        )
+        found.append(candidate.with_prompt(suite.prompt_file))
+    return found
+
+
+def _address(record: Record, engines: Sequence[str], position: int) -> str | None:
+    """The address that a run was given for a candidate, as it was last accepted."""
+    if position >= len(record.plan.candidates) or engines[position].startswith("command/"):
+        return None
+    address = record.accepted("endpoint", record.plan.candidates[position].base_url)
+    if "*" in address:
+        raise EngineError(f"the address {address} was recorded without its secret; give it again with --base-url")
+    return address
+
+
+def _as_planned(plan: Plan, position: int, suite: Suite) -> Mapping[str, Any]:
+    """The parameters of a plan that kept no record of what was given: a body doesn't tell 1 from 1.0, a suite does."""
+    planned = plan.candidates[min(position, len(plan.candidates) - 1)].parameters
+    found = {name: suite.parameters.get(name) if suite.parameters.get(name) == planned[name] else planned[name]
+             for name in planned}  # fmt: skip
+    temperature = found.get("temperature")
+    if isinstance(temperature, int) and suite.parameters.get("temperature") != temperature:
+        found["temperature"] = float(temperature)
+    return found
+
+
+# What was frozen
+
+
+def _thaw(ledger: Ledger, record: Record, stages: str) -> _Frozen:
+    fixtures: list[FrozenFixture] = []
+    for fixture in record.plan.fixtures:
+        try:
+            listed = read_frozen_cases(ledger.blob(fixture.freeze, "cases"))
+        except NotFound as error:
+            raise RefusedError(f"run {record.run} can't be resumed: the cases of {fixture.name}: {error}") from None
+        try:
+            file = ledger.blob(fixture.freeze, "file")
+        except NotFound:
+            file = None
+        fixtures.append(FrozenFixture(fixture.name, listed, file))
+    rules: list[FrozenRules] = []
+    for each in record.plan.rules:
+        body = ledger.body(each.freeze)
+        assert isinstance(body, Freeze)
+        try:
+            file, sources = ledger.blob(each.freeze, "file"), ledger.blob(each.freeze, "sources")
+        except NotFound as error:
+            raise RefusedError(f"run {record.run} can't be resumed: the rule set {each.label}: {error}") from None
+        rules.append(FrozenRules(_rebuild(each.name, file, stages, sources), body))
+    return _Frozen(fixtures, rules)
+
+
+def _rebuild(name: str, file: bytes, stages: str, sources: bytes) -> RuleSet:
+    texts: dict[str, str] = json.loads(sources)
+    return ruleset_from_frozen(name, file, stages, {module: text.encode() for module, text in texts.items()})
+
+
+# What moved
+
+
+def _compare(ledger: Ledger, record: Record, now: _Now, frozen: _Frozen) -> list[Moved]:
+    key = bytes.fromhex(ledger.genesis.identity_key)
+    moved: list[Moved] = []
+    for fixture in frozen.fixtures:
+        moved += moved_cases(fixture, now.fixtures[fixture.name], key)
+    moved += moved_candidates(record, now.suite, now.candidates, now.arm, key)
+    moved += moved_rules(record, frozen.rules, now.rules)
+    return moved + moved_code(record, frozen.rules, now.suite.stages)
+
+
+def _refused(moved: Sequence[Moved], job: ResumeJob) -> list[Moved]:
+    return [each for each in moved if not each.accept or each.accept not in job.accept]
+
+
+def _refuse(run: str, moved: Sequence[Moved]) -> None:
+    """Raises RunMoved when anything is left that stands in the way."""
+    if not moved:
+        return
+    said = "; ".join(each.sentence() for each in moved[:_MOVED_SHOWN])
+    more = f"; and {len(moved) - _MOVED_SHOWN} more" if len(moved) > _MOVED_SHOWN else ""
+    may = sorted({each.accept for each in moved if each.accept})
+    if may and all(each.accept for each in moved):
+        mend = "to go on all the same: " + " ".join(f"--accept {name}" for name in may) + " --reason WHY"
+    else:
+        mend = "put it back, or start a new run (`harness run … --reuse` takes over the answers that still hold)"
+    raise RunMoved(
+        f"run {run} is not resumed: {said}{more}. Nothing was sent; {mend}", run, [each.as_json() for each in moved]
+    )
+
+
+def _not_comparable(
+    ledger: Ledger, record: Record, now: _Now, frozen: _Frozen, accepted: Sequence[Moved]
+) -> list[Moved]:
+    """Moved code is comparable when it reads what was recorded to the same end; accepted or not, it must be."""
+    modules = [name for each in accepted if each.component == "code" for name in each.paths]
+    if not modules:
+        return []
+    rules = [each.rules for each in frozen.rules]
+    cells = cells_read_otherwise(ledger, record, now.suite, now.fixtures, rules)
+    if not cells:
+        return []
+    code = next(each for each in accepted if each.component == "code")
+    shown = ", ".join(map(str, cells[:8])) + (", …" if len(cells) > 8 else "")
+    where = f"{', '.join(modules)}, which now reads the recorded replies of cells {shown} otherwise: NOT COMPARABLE,"
+    return [replace(code, where=where, paths=(), accept="")]
+
+
+# What is unfinished
+
+
+def _lay_out(
+    ledger: Ledger, record: Record, now: _Now, frozen: _Frozen
+) -> tuple[list[tuple[Measurement, Any]], str]:  # fmt: skip
+    """The plan's cells, built anew of what is on disk, each the very one that was planned. Raises RunMoved."""
+    cases: list[tuple[str, Any]] = []
+    for fixture in frozen.fixtures:
+        here = now.fixtures[fixture.name]
+        assert here is not None
+        by_id = {case.id: case for case in here.cases}
+        cases += [(fixture.name, by_id[case.id]) for case in fixture.cases]
+    limit = record.plan.limit
+    said = ""
+    if limit is not None:
+        said = f"the run is limited to the first {limit} of {len(cases)} cases, and stays partial; for the others: "
+        said += "`harness run` without --limit, with --reuse"
+    laid_out = lay_out(
+        now.suite, cases[:limit], now.candidates, epochs=record.plan.epochs, arm=now.arm,
+        key=bytes.fromhex(ledger.genesis.identity_key),
+    )  # fmt: skip
+    moved = [
+        Moved("identity", f"cell {measurement.cell}", record.cells[measurement.cell][1].identity, body.identity)
+        for measurement, body in laid_out
+        if measurement.cell in record.cells and record.cells[measurement.cell][1] != body
+    ]
+    if len(laid_out) != record.plan.cells:
+        moved.append(Moved("cells", "", str(record.plan.cells), str(len(laid_out))))
+    _refuse(record.run, moved)
+    return laid_out, said
+
+
+def _take_stock(
+    ledger: Ledger, record: Record, measurements: Sequence[Measurement], rules: Sequence[RuleSet], retry: Sequence[str]
+) -> Start:
+    settled: dict[tuple[str, int], Any] = {}
+    prior: dict[tuple[str, int], Any] = {}
+    recorded: dict[int, Exchange] = {}
+    again = 0
+    for measurement in measurements:
+        cell = measurement.cell
+        scores = {(each.label, cell): record.scores.get((each.label, cell)) for each in rules}
+        known = {place: score for place, score in scores.items() if score is not None}
+        last = record.last(cell)
+        wanted = _to_retry(list(known.values()), retry)
+        again += wanted
+        whole = len(known) == len(rules) and not any(score.status in UNFINISHED for score in known.values())
+        if whole and not wanted:
+            settled.update(known)
+            continue
+        prior.update(known)
+        exchange = exchange_of(ledger, last) if last is not None and not last.open and not wanted else None
+        if exchange is not None:
+            status = read_exchange(exchange, measurement.candidate, max_wait=0).status
+            if status not in UNFINISHED:
+                recorded[cell] = exchange
+    models: dict[str, frozenset[str]] = {}
+    for row in ledger.rows(_MODELS, (record.run,)):
+        models[row["candidate"]] = models.get(row["candidate"], frozenset()) | {row["model"]}
+    attempts = {each.cell: record.next_attempt(each.cell) for each in measurements}
+    reason = f"asked again by --retry-outcomes {' '.join(retry)}: {again} cells" if again else ""
+    return Start(settled, prior, recorded, attempts, models, record.reused, reason)
+
+
+def _to_retry(scores: Sequence[Any], retry: Sequence[str]) -> bool:
+    """Whether a cell is unmeasured under every rule set, and for one of these statuses or reasons under some."""
+    unmeasured = bool(scores) and all(score.outcome == "unmeasured" for score in scores)
+    return unmeasured and any(name in (score.status, score.reason) for score in scores for name in retry)
+
+
+# What is written down before anything is asked
+
+
+def _write_down(ledger: Ledger, record: Record, job: ResumeJob, accepted: Sequence[Moved]) -> list[str]:
+    drafts: list[Draft] = []
+    for attempts in record.attempts.values():
+        for attempt in attempts:
+            if attempt.open and attempt.request is not None:
+                lost = Fault(
+                    attempt=attempt.number, turn=0, stage="harness", reason="fate_unknown", domain="harness",
+                    detail="the process that asked is gone; whoever resumed the run wrote this", total_ms=None,
+                )  # fmt: skip
+                place = attempt.request
+                drafts.append(Draft(lost, run=record.run, cell=place.cell, causes=[place.seq]))
+    notes = [f"{len(drafts)} requests had been left open; what became of them is unknown"] if drafts else []
+    said = {(each.component, each.before, each.after) for each in accepted}
+    for component, before, after in sorted(said):
+        body = Accept(component=component, before=before, after=after, reason=job.reason.strip())
+        drafts.append(Draft(body, run=record.run, causes=[record.seq]))
+    here = environment()
+    other = [
+        f"{name} {record.plan.environment.get(name, 'unknown')} to {here.get(name, 'unknown')}"
+        for name in sorted({*here, *record.plan.environment})
+        if here.get(name) != record.plan.environment.get(name)
+    ]
+    if other:
+        text = "resumed in another environment: " + "; ".join(other)
+        drafts.append(Draft(Note(text=text), run=record.run, causes=[record.seq]))
+    for start in range(0, len(drafts), _AN_APPEND):
+        ledger.append(*drafts[start : start + _AN_APPEND])
+    return notes
+
+
+def _as_it_stands(record: Record) -> Finished:
+    closed = record.closed
+    assert closed is not None
+    return Finished(record.run, closed.status, closed.planned, closed.outcomes, failed=False, reason=closed.reason)

@@ -1,0 +1,207 @@
+"""Taking over responses of earlier runs: only for the same identity and a byte-identical request, each once.
+
+Labels never decide it: not a file's name, not a case's id, not a run's name. Nothing comes out of a superseded or
+tainted run. What was taken over is read and scored anew, so a moved gold or rule set takes effect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from harness._attempts import read_exchange
+from harness._capture import Exchange
+from harness._identity import digest
+from harness._plan import Measurement, PlannedRun
+from harness._recorded import Attempt, attempts_of, exchange_of
+from harness._session import UNFINISHED, Start
+from harness._set_aside import set_aside
+from harness._suite import Suite
+from harness.engines import compose_requests, recorded_key
+from ledger import Draft, Event, Ledger, NotFound
+from ledger.kinds import Plan, Request, Reuse
+
+__all__ = ["Takeover", "take_over"]
+
+_AN_APPEND = 500
+_CELLS = (
+    "SELECT cell, body ->> '$.identity' AS identity, body ->> '$.input' AS input, body ->> '$.gold' AS gold,"
+    " body ->> '$.case' AS name, body ->> '$.fixture' AS fixture, body ->> '$.candidate' AS candidate,"
+    " body ->> '$.epoch' AS epoch, body ->> '$.twin' AS twin, body ->> '$.arm' AS arm"
+    " FROM main.events WHERE run = ? AND kind = 'cell' AND body IS NOT NULL ORDER BY cell"
+)
+
+
+@dataclass(frozen=True)
+class Takeover:
+    """What was taken over, as the start of the run. `gold_moved` counts cells whose key is another than it was when the
+    response came; `why_not` says for the cells that are asked why nothing could be taken over, with their number."""
+
+    start: Start
+    reused: int
+    fresh: int
+    gold_moved: int
+    why_not: Mapping[str, int]
+
+    def sentences(self) -> list[str]:
+        """What people are told of it."""
+        said = [f"took over {self.reused} recorded responses; {self.fresh} cells are asked"]
+        if self.gold_moved:
+            said.append(
+                f"the gold of {self.gold_moved} of them moved since: the responses are still good, and are scored anew"
+            )
+        said += [f"{count} cells are asked because {why}" for why, count in self.why_not.items()]
+        return said
+
+
+@dataclass(frozen=True)
+class _Source:
+    """An earlier cell: where it stands, and what is compared."""
+
+    run: str
+    cell: int
+    row: Mapping[str, object]
+    server: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A response that may stand for a measurement: its event, what it was an answer to, and the key of its cell."""
+
+    event: Event
+    exchange: Exchange
+    gold: str
+    model: str | None
+
+
+def take_over(
+    ledger: Ledger, suite: Suite, planned: PlannedRun, servers: Mapping[str, Mapping[str, str]]
+) -> Takeover:  # fmt: skip
+    """Append a reuse event for every planned cell that an earlier response fits, before anything is asked."""
+    by_identity, by_label = _sources(ledger, suite, planned.run)
+    key = bytes.fromhex(ledger.genesis.identity_key)
+    requests = _compose(suite, [each for each in planned.measurements if each.identity in by_identity])
+    why_not: Counter[str] = Counter()
+    taken: list[tuple[Measurement, _Found]] = []
+    used: set[int] = set()
+    for measurement in planned.measurements:
+        found, why = None, ""
+        for source in by_identity.get(measurement.identity, ()):
+            now = servers.get(measurement.candidate.label, {}).get("weights", "")
+            before = source.server.get("weights", "")
+            if now and before and now != before:
+                why = why or f"the weights behind {measurement.candidate.model} moved from {before[:19]} to {now[:19]}"
+                continue
+            found, said = _usable(ledger, source, measurement, requests.get(measurement.cell), used)
+            why = why or said
+            if found is not None:
+                break
+        if found is None:
+            why_not[why or _moved(measurement, by_label, key)] += 1
+            continue
+        used.add(found.event.seq)
+        taken.append((measurement, found))
+    recorded = _append(ledger, planned.run, taken)
+    moved = sum(digest(each.case.gold_text, key) != found.gold for each, found in taken)
+    models: dict[str, frozenset[str]] = {}
+    for measurement, found in taken:
+        label = measurement.candidate.label
+        models[label] = models.get(label, frozenset()) | ({found.model} if found.model else set())
+    start = Start(recorded=recorded, models=models, reused=frozenset(recorded))
+    return Takeover(start, len(taken), len(planned.measurements) - len(taken), moved, dict(why_not))
+
+
+def _sources(
+    ledger: Ledger, suite: Suite, run: str
+) -> tuple[dict[str, list[_Source]], dict[tuple[object, ...], _Source]]:
+    """Earlier cells, newest run first, by identity; and the newest by what people call it, to say what moved."""
+    aside = set_aside(ledger)
+    by_identity: dict[str, list[_Source]] = {}
+    by_label: dict[tuple[object, ...], _Source] = {}
+    for event in reversed(list(ledger.events(kind="plan"))):
+        body = ledger.body(event)
+        if (
+            not isinstance(body, Plan) or event.run == run or event.run in aside or body.via != "live"
+            or body.purpose != "evaluation" or body.suite != suite.name
+        ):  # fmt: skip
+            continue
+        servers = {candidate.label: candidate.server for candidate in body.candidates}
+        for row in ledger.rows(_CELLS, (event.run,)):
+            source = _Source(event.run, int(row["cell"]), row, servers.get(str(row["candidate"]), {}))
+            by_identity.setdefault(str(row["identity"]), []).append(source)
+            by_label.setdefault((row["fixture"], row["name"], row["candidate"], row["epoch"]), source)
+    return by_identity, by_label
+
+
+def _compose(suite: Suite, measurements: Sequence[Measurement]) -> dict[int, tuple[str, str, bytes]]:
+    """The request that each cell would make, by cell; nothing is sent."""
+    stages = suite.stage_functions
+    keys = sorted({each.candidate.api_key for each in measurements} - {""})
+    found: dict[int, tuple[str, str, bytes]] = {}
+    for label in dict.fromkeys(each.candidate.label for each in measurements):
+        mine = [each for each in measurements if each.candidate.label == label]
+        candidate = mine[0].candidate
+        chats = [stages.messages(candidate.prompt, each.case.input) for each in mine]
+        made = asyncio.run(compose_requests(candidate, chats, keys=keys))
+        found.update({each.cell: key for each, key in zip(mine, made, strict=True) if key is not None})
+    return found
+
+
+def _usable(
+    ledger: Ledger, source: _Source, measurement: Measurement, wanted: tuple[str, str, bytes] | None, used: set[int]
+) -> tuple[_Found | None, str]:
+    """The last response of an earlier cell if it is an answer to the very request; else why it can't be taken."""
+    attempts = [each for each in attempts_of(ledger, source.run, source.cell) if each.request is not None]
+    last = attempts[-1] if attempts else None
+    if last is None or last.response is None or last.response.seq in used:
+        return None, "no earlier run has an answer for them"
+    exchange = exchange_of(ledger, last)
+    if exchange is None:
+        return None, "what was answered was withheld since"
+    reading = read_exchange(exchange, measurement.candidate, max_wait=0)
+    if reading.status in UNFINISHED:
+        return None, "no earlier run has an answer for them"
+    if wanted is None or _key_of(ledger, last) != wanted:
+        return None, "the request that would be sent is not, byte for byte, the recorded one"
+    return _Found(last.response, exchange, str(source.row["gold"]), reading.model), ""
+
+
+def _key_of(ledger: Ledger, attempt: Attempt) -> tuple[str, str, bytes] | None:
+    assert attempt.request is not None
+    try:
+        body = ledger.body(attempt.request)
+        sent = ledger.blob(attempt.request, "body")
+    except NotFound:
+        return None
+    return recorded_key(body, sent) if isinstance(body, Request) else None
+
+
+def _moved(measurement: Measurement, by_label: Mapping[tuple[object, ...], _Source], key: bytes) -> str:
+    """For a cell whose identity nobody has: what moved since the newest cell that people call the same."""
+    label = (measurement.fixture, measurement.case.id, measurement.candidate.label, measurement.epoch)
+    source = by_label.get(label)
+    if source is None:
+        return "no earlier run that counts measured them"
+    if source.row["input"] != digest(measurement.case.input_text, key):
+        return "the input of their case moved"
+    if source.row["twin"] != measurement.twin:
+        return "another case with the same input now stands before theirs"
+    return "the prompt, the model, a parameter or the arm moved"
+
+
+def _append(ledger: Ledger, run: str, taken: Sequence[tuple[Measurement, _Found]]) -> dict[int, Exchange]:
+    recorded: dict[int, Exchange] = {}
+    for start in range(0, len(taken), _AN_APPEND):
+        some = taken[start : start + _AN_APPEND]
+        drafts = [
+            Draft(
+                Reuse(of=found.event.seq, hash=found.event.hash), run=run, cell=measurement.cell,
+                causes=sorted([measurement.seq, found.event.seq]),
+            )
+            for measurement, found in some
+        ]  # fmt: skip
+        for event, (measurement, found) in zip(ledger.append(*drafts), some, strict=True):
+            recorded[measurement.cell] = replace(found.exchange, request=None, response=event.seq, fault=None)
+    return recorded

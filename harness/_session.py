@@ -1,0 +1,397 @@
+"""Asking and scoring the cells of one run in this process, from wherever the run stands to its close.
+
+Every planned cell ends in exactly one outcome under each rule set, also when the run is interrupted, when a provider
+runs out of credit, and when the harness itself fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, cast
+
+from harness._attempts import Patience, ask_until_settled
+from harness._candidate import Candidate
+from harness._capture import Exchange, Place
+from harness._derive import Derived, Reply, derive, unmeasured_score
+from harness._outcomes import Status
+from harness._outcomes import reason as known_reason
+from harness._plan import Measurement, PlannedRun
+from harness._rules import RuleSet
+from harness._suite import Suite
+from harness._tally import tally_draft
+from harness.engines import Engine, open_engine
+from ledger import Draft, Earlier, Event, Ledger, LedgerError
+from ledger.kinds import Close, Fault, RunStatus, Score, Tally
+
+__all__ = ["UNFINISHED", "Finished", "Progress", "RunOptions", "Session", "SilentProgress", "Start"]
+
+_AN_APPEND = 500
+UNFINISHED: frozenset[str] = frozenset({"error", "not_asked", "fate_unknown"})
+"""The statuses of cells that nobody has an answer for."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How to run. `max_connections` counts for each candidate apart; `arm` names the condition that is measured."""
+
+    epochs: int = 1
+    limit: int | None = None
+    max_connections: int = 8
+    timeout: float = 300.0
+    patience: Patience = field(default_factory=Patience)
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    arm: str = ""
+    reuse: bool = False
+    via: Literal["live", "replay"] = "live"
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a run ended: `outcomes` by rule set label and outcome; `failed` says that a cell is an error or unasked.
+
+    `asked` counts the cells that were asked just now, `reused` those whose response was taken over, `reason` is why the
+    run stopped early, or empty.
+    """
+
+    run: str
+    status: RunStatus
+    planned: int
+    outcomes: Mapping[str, Mapping[str, int]]
+    failed: bool
+    asked: int = 0
+    reused: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run stands when it is taken up; by default, at its beginning.
+
+    `settled` are the scores that stay, by (rule set label, cell); `prior` those of cells that are asked again, which
+    count until something newer is known. `recorded` are replies that were never read to the end. `attempts` is the
+    number of each cell's next attempt, `models` what each candidate's answers came from so far.
+    """
+
+    settled: Mapping[tuple[str, int], Score] = field(default_factory=dict[tuple[str, int], Score])
+    prior: Mapping[tuple[str, int], Score] = field(default_factory=dict[tuple[str, int], Score])
+    recorded: Mapping[int, Exchange] = field(default_factory=dict[int, Exchange])
+    attempts: Mapping[int, int] = field(default_factory=dict[int, int])
+    models: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    reused: frozenset[int] = frozenset()
+    reason: str = ""
+
+
+class Progress(Protocol):
+    """What is told while a run goes on."""
+
+    def started(self, run: str, planned: int, done: int = 0) -> None: ...
+    def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None: ...
+    def stopped(self, candidate: str, reason: str) -> None: ...
+    def ended(self) -> None: ...
+
+
+class SilentProgress:
+    """Tells nobody."""
+
+    def started(self, run: str, planned: int, done: int = 0) -> None: ...
+    def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None: ...
+    def stopped(self, candidate: str, reason: str) -> None: ...
+    def ended(self) -> None: ...
+
+
+class Session:
+    """One run while it goes on: what is still to be asked, and the last score of each cell under each rule set."""
+
+    def __init__(
+        self, ledger: Ledger, suite: Suite, rules: Sequence[RuleSet], planned: PlannedRun, frozen: Mapping[str, int],
+        options: RunOptions, progress: Progress, start: Start | None = None,
+    ) -> None:  # fmt: skip
+        self.ledger = ledger
+        self.suite = suite
+        self.stages = suite.stage_functions
+        self.rules = rules
+        self.planned = planned
+        self.frozen = frozen
+        self.options = options
+        self.progress = progress
+        self.start = start or Start()
+        self.scores: dict[tuple[str, int], Score] = dict(self.start.settled)
+        # Every key in use is masked in every candidate's record: one server may echo what another was sent.
+        self.keys = sorted({each.candidate.api_key for each in planned.measurements} - {""})
+        self.latest: dict[int, Exchange] = dict(self.start.recorded)
+        self.asked: set[int] = set()
+        # By provider, not by candidate: an account without credit has none for its other models either.
+        self.stopped: set[tuple[str, str]] = set()
+        self.moved: dict[str, str] = {}
+        self.began_after = ledger.head()[0]
+
+    def _settled(self, measurement: Measurement) -> bool:
+        return all((rules.label, measurement.cell) in self.scores for rules in self.rules)
+
+    def conduct(self) -> Finished:
+        """Ask, score and close. Ctrl-C closes the run as interrupted; what was in flight says so.
+
+        Raises LedgerError when the ledger can't be written: the run then stays open in the file.
+        """
+        status: RunStatus | None = None
+        reason = ""
+        done = sum(self._settled(each) for each in self.planned.measurements)
+        self.progress.started(self.planned.run, len(self.planned.measurements), done)
+        try:
+            asyncio.run(self.ask_all())
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            status, reason = "interrupted", "stopped by the person who ran it"
+        except BaseExceptionGroup as group:
+            problem = _first(group)
+            if isinstance(problem, LedgerError):
+                raise problem from None
+            status, reason = "aborted", f"the harness failed: {problem!a}"[:2000]
+        finally:
+            self.progress.ended()
+        return self.close(status, reason or self._why_stopped())
+
+    def _why_stopped(self) -> str:
+        reasons = [*([self.start.reason] if self.start.reason else []), *self.moved.values()]
+        if self.stopped:
+            where = ", ".join(f"{protocol} at {url}" for protocol, url in sorted(self.stopped))
+            reasons.append(f"stopped asking {where}")
+        return "; ".join(reasons)
+
+    async def ask_all(self) -> None:
+        """Ask every cell, each candidate with its own workers, each worker with its own client."""
+        _let_sigterm_cancel()
+        await self._read_recorded()
+        by_candidate: dict[str, deque[Measurement]] = {}
+        for measurement in self.planned.measurements:
+            if not self._settled(measurement):
+                by_candidate.setdefault(measurement.candidate.label, deque()).append(measurement)
+        async with asyncio.TaskGroup() as group:
+            for waiting in by_candidate.values():
+                group.create_task(self._ask_candidate(waiting))
+
+    async def _read_recorded(self) -> None:
+        """Score the replies that are there already and were never read to the end."""
+        drafts: list[Draft] = []
+        read: list[tuple[Measurement, list[Score]]] = []
+        for measurement in self.planned.measurements:
+            exchange = self.start.recorded.get(measurement.cell)
+            if exchange is None:
+                continue
+            some, scores = self._drafts(measurement, exchange, len(drafts))
+            drafts += some
+            read.append((measurement, scores))
+            if len(drafts) >= _AN_APPEND:
+                await self._write(drafts, read)
+                drafts, read = [], []
+        if drafts:
+            await self._write(drafts, read)
+
+    async def _write(self, drafts: Sequence[Draft], read: Sequence[tuple[Measurement, list[Score]]]) -> None:
+        await self.ledger.append_async(*drafts)
+        for measurement, scores in read:
+            self._note(measurement, scores)
+
+    async def _ask_candidate(self, waiting: deque[Measurement]) -> None:
+        candidate = waiting[0].candidate
+        if self.start.models.get(candidate.label):
+            # One goes ahead alone: should another model answer under the same name, one call shows it, not a dozen.
+            await self._work(candidate, waiting, most=1)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self.options.max_connections, len(waiting))):
+                group.create_task(self._work(candidate, waiting))
+
+    async def _work(self, candidate: Candidate, waiting: deque[Measurement], *, most: int | None = None) -> None:
+        if not waiting or self._is_stopped(candidate):
+            return
+        async with open_engine(candidate, self.ledger, timeout=self.options.timeout, keys=self.keys) as engine:
+            while waiting and not self._is_stopped(candidate) and most != 0:
+                await self._settle(engine, waiting.popleft())
+                most = None if most is None else most - 1
+
+    def _is_stopped(self, candidate: Candidate) -> bool:
+        return candidate.label in self.moved or _provider(candidate) in self.stopped
+
+    async def _settle(self, engine: Engine, measurement: Measurement) -> None:
+        candidate, case, cell = measurement.candidate, measurement.case, measurement.cell
+        messages = self.stages.messages(candidate.prompt, case.input)
+        place = Place(self.planned.run, cell, 0, self.start.attempts.get(cell, 0), (measurement.seq,))
+        self.asked.add(cell)
+        asked = await ask_until_settled(
+            engine, self.ledger, candidate, messages, place, self.options.patience,
+            note=lambda exchange: self.latest.update({cell: exchange}),
+        )  # fmt: skip
+        if "stop_run" in asked.reading.flags and _provider(candidate) not in self.stopped:
+            self.stopped.add(_provider(candidate))
+            self.progress.stopped(candidate.label, asked.reading.reason)
+        self._watch_model(candidate, asked.reading.model)
+        deriving = asyncio.ensure_future(self._derive(measurement, asked.exchange))
+        try:
+            await asyncio.shield(deriving)
+        except asyncio.CancelledError:
+            # What was answered is read to the end first: an interrupt must not turn a measured cell into an unknown.
+            await deriving
+            raise
+
+    def _watch_model(self, candidate: Candidate, model: str | None) -> None:
+        """Stop a candidate whose name resolves to another model than when the run began."""
+        before = self.start.models.get(candidate.label)
+        if model is None or not before or model in before or candidate.label in self.moved:
+            return
+        why = f"{candidate.label} is answered by {model} now, and was by {', '.join(sorted(before))}; asked no more"
+        self.moved[candidate.label] = why
+        self.progress.stopped(candidate.label, f"the model moved from {', '.join(sorted(before))} to {model}")
+
+    async def _derive(self, measurement: Measurement, exchange: Exchange) -> None:
+        drafts, scores = self._drafts(measurement, exchange)
+        await self.ledger.append_async(*drafts)
+        self._note(measurement, scores)
+
+    def _note(self, measurement: Measurement, scores: Sequence[Score]) -> None:
+        for score in scores:
+            self.scores[score.rules, measurement.cell] = score
+        self.progress.settled(measurement, scores)
+
+    def _drafts(
+        self, measurement: Measurement, exchange: Exchange, position: int = 0
+    ) -> tuple[list[Draft], list[Score]]:
+        """The drafts that follow from an exchange; the first of them stands at `position` of its append."""
+        candidate = measurement.candidate
+        reply = Reply(exchange.wire, exchange.fault_reason, candidate.protocol, candidate.stream, exchange.at)
+        evidence = exchange.evidence
+        drafts: list[Draft] = []
+        scores: list[Score] = []
+        for rules in self.rules:
+            try:
+                derived = derive(reply, ask=self.suite.ask, stages=self.stages, case=measurement.case, rules=rules)
+            except Exception as problem:  # noqa: BLE001  a fault in our own code is an outcome of the cell, by name
+                drafts += self._internal(measurement, rules, evidence, problem, position + len(drafts))
+            else:
+                drafts += self._derived(measurement, rules, evidence, derived, position + len(drafts))
+            body = drafts[-1].body
+            assert isinstance(body, Score)
+            scores.append(body)
+        return drafts, scores
+
+    def _derived(
+        self, measurement: Measurement, rules: RuleSet, evidence: int, derived: Derived, position: int
+    ) -> list[Draft]:
+        run, cell = self.planned.run, measurement.cell
+        drafts: list[Draft] = []
+        last: int | Earlier = evidence
+        if derived.parse is not None:
+            causes = sorted([self.frozen[rules.label], evidence])
+            drafts.append(Draft(derived.parse, run=run, cell=cell, causes=causes, blobs=derived.parse_blobs))
+            last = Earlier(position)
+        if derived.confirm is not None:
+            drafts.append(Draft(derived.confirm, run=run, cell=cell, causes=[last]))
+            last = Earlier(position + 1)
+        drafts.append(Draft(derived.score, run=run, cell=cell, causes=[measurement.seq, last]))
+        return drafts
+
+    def _internal(
+        self, measurement: Measurement, rules: RuleSet, evidence: int, problem: Exception, position: int
+    ) -> list[Draft]:
+        run, cell = self.planned.run, measurement.cell
+        fault = Fault(
+            attempt=None, turn=None, stage="harness", reason="internal", domain="harness",
+            detail=f"deriving under {rules.label}: {problem!a}"[:2000], total_ms=None,
+        )  # fmt: skip
+        return [
+            Draft(fault, run=run, cell=cell, causes=sorted([self.frozen[rules.label], evidence])),
+            Draft(
+                self._unmeasured(measurement, rules, "error", "internal"), run=run, cell=cell,
+                causes=[measurement.seq, Earlier(position)],
+            ),
+        ]  # fmt: skip
+
+    def _unmeasured(self, measurement: Measurement, rules: RuleSet, status: Status, name: str) -> Score:
+        found = known_reason(status, name)
+        return unmeasured_score(
+            rules, self.stages, measurement.case, status=found.status, stage=str(found.stage), reason=found.name,
+            domain=str(found.domain),
+        )  # fmt: skip
+
+    def _settle_the_rest(self) -> None:
+        """Give every cell that has no score yet the one that says how far it came."""
+        for measurement in self.planned.measurements:
+            exchange = self.latest.get(measurement.cell)
+            if exchange is not None and not self._settled(measurement):
+                read, scores = self._drafts(measurement, exchange)
+                self.ledger.append(*read)
+                self._note(measurement, scores)
+        sent, just_now = self._sent(0), self._sent(self.began_after)
+        drafts: list[Draft] = []
+        for measurement in self.planned.measurements:
+            cell = measurement.cell
+            for rules in self.rules:
+                if (rules.label, cell) in self.scores:
+                    continue
+                prior = self.start.prior.get((rules.label, cell))
+                how_far: Status = "fate_unknown" if cell in sent else "not_asked"
+                if prior is not None and (cell not in just_now or prior.status == how_far):
+                    self.scores[rules.label, cell] = prior
+                    continue
+                score = self._unmeasured(measurement, rules, how_far, how_far)
+                self.scores[rules.label, cell] = score
+                causes = sorted([self.frozen[rules.label], measurement.seq])
+                drafts.append(Draft(score, run=self.planned.run, cell=cell, causes=causes))
+        for start in range(0, len(drafts), _AN_APPEND):
+            self.ledger.append(*drafts[start : start + _AN_APPEND])
+
+    def _sent(self, after: int) -> set[int]:
+        """The cells that a request stands for, among the events after that seq."""
+        rows = self.ledger.rows(
+            "SELECT DISTINCT cell FROM main.events WHERE run = ? AND kind = 'request' AND +seq > ?",
+            (self.planned.run, after),
+        )
+        return {int(row["cell"]) for row in rows}
+
+    def close(self, status: RunStatus | None, reason: str) -> Finished:
+        """Tally under each rule set, and close the run with the reconciliation of planned against outcome."""
+        self._settle_the_rest()
+        tallies: list[Event] = []
+        outcomes: dict[str, dict[str, int]] = {}
+        for rules in self.rules:
+            scores = {m.cell: self.scores[rules.label, m.cell] for m in self.planned.measurements}
+            draft = tally_draft(self.planned, rules, scores, self.frozen[rules.label])
+            tallies += self.ledger.append(draft)
+            assert isinstance(draft.body, Tally)
+            outcomes[rules.label] = dict(draft.body.outcomes)
+        statuses = Counter(score.status for score in self.scores.values())
+        failed = any(statuses[name] for name in UNFINISHED)
+        if status is None:
+            status = "incomplete" if failed else "partial" if self.planned.partial else "complete"
+        asked = {cell for (_, cell), score in self.scores.items() if score.status != "not_asked"}
+        body = Close(
+            status=status, planned=len(self.planned.measurements), asked=len(asked - self.start.reused),
+            outcomes=outcomes, reason=reason,
+        )  # fmt: skip
+        causes = [self.planned.plan, *(event.seq for event in tallies)]
+        self.ledger.append(Draft(body, run=self.planned.run, causes=causes))
+        return Finished(
+            self.planned.run, status, body.planned, outcomes, failed, len(self.asked), len(self.start.reused), reason
+        )
+
+
+def _provider(candidate: Candidate) -> tuple[str, str]:
+    return candidate.protocol, candidate.base_url
+
+
+def _let_sigterm_cancel() -> None:
+    """A polite kill ends a run as Ctrl-C does; where that can't be had (Windows, a thread), it reads interrupted."""
+    task = asyncio.current_task()
+    assert task is not None
+    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+
+
+def _first(problem: BaseException) -> BaseException:
+    while isinstance(problem, BaseExceptionGroup):
+        problem = cast("BaseExceptionGroup[BaseException]", problem).exceptions[0]
+    return problem
