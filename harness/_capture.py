@@ -31,6 +31,10 @@ MAX_RESPONSE = 64 * 1024 * 1024
 """A body is cut here, in bytes: no reply is that long, and a server that never ends must not fill the memory."""
 
 
+_MAX_DETAIL = 400
+"""Characters of a fault's detail. It is cut once it is masked: half a key is no form of it that anybody looks for."""
+
+
 class AppendSink(Protocol):
     """What the recorder needs of a ledger."""
 
@@ -185,7 +189,7 @@ class Recorder:
             if scope.expired():
                 return _Cut("transport", "timeout", f"the deadline of {self._timeout:g} s passed")
             stage, name = classify(error, framing(heard.incoming.headers) if heard.incoming else None)
-            return _Cut(stage, name, self._secrets.mask_text(describe(error)))
+            return _Cut(stage, name, describe(error))
         return None
 
     async def _conclude(self, place: Place, request: int, heard: _Heard, cut: _Cut | None) -> Exchange:
@@ -228,7 +232,7 @@ class Recorder:
         assert domain, "a fault lies with somebody"
         return Fault(
             attempt=place.attempt, turn=place.turn, stage=cut.stage, reason=cut.reason, domain=domain,
-            detail=self._secrets.mask_text(cut.detail), total_ms=total,
+            detail=self._secrets.mask_text(cut.detail)[:_MAX_DETAIL], total_ms=total,
         )  # fmt: skip
 
     async def _finish_although_cancelled(self, work: Awaitable[object]) -> None:

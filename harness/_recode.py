@@ -21,17 +21,28 @@ _BROKEN_BLOCK = b"\xff"
 
 
 def mask_body(secrets: Secrets, body: bytes, coding: str) -> tuple[bytes, list[Masked]]:
-    """A response body as it may be stored. `coding` is its Content-Encoding, as sent, or empty."""
+    """A response body as it may be stored. `coding` is its Content-Encoding, as sent, or empty.
+
+    Codings are undone one after the other, the last one first (RFC 9110, 8.4), as a reader of the body will.
+    """
     body, places = secrets.mask(body, "body")
-    name = coding.strip().lower().removeprefix("x-")
-    if name in ("", "identity"):
+    named = [name.strip().removeprefix("x-") for name in coding.lower().split(",")]
+    codings = [name for name in named if name not in ("", "identity")]
+    undone: list[tuple[str, _State]] = []
+    data, inside, where = body, list[Masked](), "body"
+    for name in reversed(codings):
+        found = _plain(data, name)
+        if found is None or not found[0]:
+            break
+        undone.append((name, found[1]))
+        where += f" inside {name}"
+        data, more = secrets.mask(found[0], f"{where}, compressed anew")
+        inside += more
+    if not inside:
         return body, places
-    found = _plain(body, name)
-    if found is None:
-        return body, places
-    plain, state = found
-    masked, inside = secrets.mask(plain, f"body inside {name}, compressed anew")
-    return (_coded(masked, name, state), places + inside) if inside else (body, places)
+    for name, state in reversed(undone):
+        data = _coded(data, name, state)
+    return data, places + inside
 
 
 def _plain(body: bytes, name: str) -> tuple[bytes, _State] | None:

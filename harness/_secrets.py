@@ -8,6 +8,7 @@ it becomes an asterisk, so that lengths, and with them the framing, stay true.
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote, urlsplit
@@ -30,10 +31,14 @@ _QUERY = re.compile(
     r"(?i)([?&;](?:[a-z0-9_.-]*(?:key|token|secret|password|passwd|signature|credential)|auth|sig|pwd|code)=)([^&;#\s]+)"
 )
 _USERINFO = re.compile(r"(?i)\A([a-z][a-z0-9+.-]*://)([^/?#@\s]*(?:@[^/?#@\s]*)*)(@)")
-_PIECES = re.compile(
-    rb'"(content|text|thinking|partial_json|arguments|reasoning_content|reasoning|refusal|response|message|signature)"'
-    rb'\s*:\s*"((?:[^"\\]|\\.)*)'
-)
+_PIECES = re.compile(rb'"((?:[^"\\]|\\.){1,80}+)"(?:\s|data:)*+:(?:\s|data:)*+"((?:[^"\\]|\\.)*+)"?', re.DOTALL)
+"""A string member of an object; the object of a server-sent event may go on in further `data:` lines."""
+_FIELDS = {
+    b"content": b"text", b"text": b"text", b"response": b"text", b"thinking": b"reasoning", b"reasoning": b"reasoning",
+    b"reasoning_content": b"reasoning", b"partial_json": b"arguments", b"arguments": b"arguments",
+    b"refusal": b"refusal", b"message": b"message", b"signature": b"signature",
+}  # fmt: skip
+"""The fields that protocols carry pieces of one text in, and which text that is: readers join them across names."""
 _LISTED = 50
 """Places that are listed one by one; what lies beyond is summed up, so that a body stays a body."""
 
@@ -57,19 +62,33 @@ def secrets_in_url(url: str | None) -> list[str]:
     return found + [unquote(value) for value in found]
 
 
-def _escaped(byte: int) -> bytes:
-    """One character of a key, as it is or in any escape that keeps it readable to machines."""
+def _escaped(byte: int, *, first: bool) -> bytes:
+    """One character of a key, as it is or in any escape that keeps it readable to machines.
+
+    A run of backslashes is taken whole and from its beginning, so that a body of nothing else is read in linear time.
+    """
     plain = re.escape(bytes([byte]))
+    run = (rb"(?<!\\)" if first else b"") + (rb"\\++" if byte != 0x5C else rb"\\{1,64}")
     forms = [
         plain,
-        rb"\\+u00(?i:%02x)" % byte,
+        run + rb"u00(?i:%02x)" % byte,
         rb"%%(?:25)*(?i:%02x)" % byte,
         rb"&\#0*%d;" % byte,
         rb"&\#[xX]0*(?i:%02x);" % byte,
     ]
     if not chr(byte).isalnum():
-        forms.append(rb"\\+" + plain)
+        forms.append(run + plain)
     return b"(?:" + b"|".join(forms) + b")"
+
+
+def _unescaped(name: bytes) -> bytes:
+    """A member's name as a reader of JSON knows it."""
+    if b"\\" not in name:
+        return name
+    try:
+        return str(json.loads(b'"' + name + b'"')).encode("utf-8", "surrogatepass")
+    except ValueError:
+        return name
 
 
 def _base64_forms(value: bytes) -> set[bytes]:
@@ -87,7 +106,7 @@ def _base64_forms(value: bytes) -> set[bytes]:
 def _pattern(values: Iterable[bytes]) -> re.Pattern[bytes] | None:
     forms: list[bytes] = []
     for value in sorted(set(values), key=lambda value: (-len(value), value)):
-        forms.append(b"".join(_escaped(byte) for byte in value))
+        forms.append(b"".join(_escaped(byte, first=at == 0) for at, byte in enumerate(value)))
         forms += [re.escape(form) for form in sorted(_base64_forms(value))]
         forms.append(b"(?i:" + value.hex().encode() + b")")
     return re.compile(b"|".join(forms)) if forms else None
@@ -119,11 +138,14 @@ class Secrets:
         return merged
 
     def _spread(self, data: bytes) -> Iterable[tuple[int, int]]:
-        """A key whose letters lie in several string fields of one name, as a stream's deltas would carry them."""
+        """A key whose letters lie in several string fields of one text, as a stream's deltas would carry them."""
         assert self._searched is not None
         fields: dict[bytes, list[tuple[int, int]]] = {}
         for match in _PIECES.finditer(data):
-            fields.setdefault(match[1], []).append(match.span(2))
+            name = _unescaped(match[1])
+            if name in _FIELDS:
+                fields.setdefault(b"one " + name, []).append(match.span(2))
+                fields.setdefault(_FIELDS[name], []).append(match.span(2))
         for spans in fields.values():
             if len(spans) < 2:
                 continue

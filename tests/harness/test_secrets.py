@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
+import time
 import zlib
 from urllib.parse import quote, quote_plus
 
@@ -17,8 +19,8 @@ from harness._recode import mask_body
 from harness._secrets import Secrets, secrets_in_url
 from harness.engines import resolve_engine
 from ledger import Ledger
-from tests.harness.asking import KEY, ask, bytes_on_disk, request_of, response_of
-from tests.harness.servers import Pause, ScriptedServer, chunk, head, json_reply, reply
+from tests.harness.asking import KEY, ask, bytes_on_disk, fault_of, request_of, response_of
+from tests.harness.servers import CLOSE, Pause, ScriptedServer, chunk, head, json_reply, reply
 
 PROTOCOLS = ["openai", "anthropic", "ollama"]
 FORMS = {
@@ -85,6 +87,48 @@ def test_an_echo_that_a_stream_spells_out_piece_by_piece_is_masked(ledger: Ledge
     assert "".join(texts) == f"key {'*' * len(KEY)} end"
 
 
+def said(*pieces: str, field: str = '"content":') -> str:
+    return "".join(f'data: {{"choices": [{{"delta": {{{field} {json.dumps(piece)}}}}}]}}\n\n' for piece in pieces)
+
+
+SPREAD = {
+    "field names that are escaped": said(KEY[:9], KEY[9:], field='"c\\u006fntent" :'),
+    "a value in a data line of its own": said(KEY[:9], KEY[9:], field='"content":\ndata:'),
+    "text first in a string, then in a part": said(KEY[:9])
+    + said(KEY[9:], field='"content": [{"type": "text", "text":'),
+    "parts of one message": json.dumps({"content": [{"type": "text", "text": KEY[:9]}, {"text": KEY[9:]}]}),
+    "with reasoning in between": said(KEY[:9]) + said("hm", field='"reasoning_content":') + said(KEY[9:]),
+    "reasoning under two names": said(KEY[:9], field='"thinking":') + said(KEY[9:], field='"reasoning":'),
+}
+
+
+@pytest.mark.parametrize("way", SPREAD)
+def test_an_echo_that_a_reader_would_join_is_masked(way: str) -> None:
+    masked, places = Secrets([KEY]).mask(SPREAD[way].encode(), "body")
+    assert sum(place.bytes for place in places) == masked.count(b"*") == len(KEY)
+    assert re.sub(rb"\*+", b"", masked) == SPREAD[way].replace(KEY[:9], "").replace(KEY[9:], "").encode()
+
+
+@pytest.mark.parametrize(
+    "filler", ["\\", "\\/", '\\"', "s", "%", "%25", "&#0", '"', '":"', '"content":"', "data:", " "]
+)
+def test_a_body_made_to_be_slow_to_search_is_not(filler: str) -> None:
+    data = f'{{"content":"{filler * (200_000 // len(filler))}'.encode()
+    started = time.process_time()
+    assert Secrets([KEY]).mask(data + KEY.encode(), "body")[1]
+    assert time.process_time() - started < 5, "a quadratic search takes minutes"
+
+
+def test_a_key_in_a_longer_error_than_is_kept_leaves_no_part_of_itself(ledger: Ledger) -> None:
+    for length in range(330, 400, 10):
+        line = b"x" * length + b" " + KEY.encode()
+        with ScriptedServer([b"HTTP/1.1 200 OK\r\n" + line + b"\r\n\r\n", CLOSE]) as server:
+            (exchange,) = ask(ledger, server)
+        detail = fault_of(ledger, exchange).detail
+        assert len(detail) <= 400 and "xxx" in detail
+        assert KEY[:4] not in detail
+
+
 CODERS = {
     "gzip": (lambda data: gzip.compress(data, mtime=0), gzip.decompress),
     "deflate": (zlib.compress, zlib.decompress),
@@ -100,6 +144,30 @@ def test_an_echo_inside_a_compressed_body_is_masked_and_the_coding_put_back(ledg
         (exchange,) = ask(ledger, server)
     assert decode(ledger.blob(exchange.response or 0, "body")) == plain.replace(KEY.encode(), b"*" * len(KEY))
     assert coding in response_of(ledger, exchange).masked[0].where
+
+
+@pytest.mark.parametrize(
+    "coding", ["gzip, gzip", "gzip,identity", "GZIP ,", "br, gzip", "x-gzip, deflate", "gzip, gzip, gzip"]
+)
+def test_an_echo_under_several_codings_is_masked_in_the_innermost(ledger: Ledger, coding: str) -> None:
+    names = [name.strip().lower().removeprefix("x-") for name in coding.split(",")]
+    names = [name for name in names if name in CODERS]
+    plain = json.dumps({"error": f"no such key: {KEY}"}).encode()
+    coded = plain
+    for name in names:
+        coded = CODERS[name][0](coded)
+    with ScriptedServer(reply(coded, 401, headers=[("Content-Encoding", coding)])) as server:
+        (exchange,) = ask(ledger, server)
+    stored = ledger.blob(exchange.response or 0, "body")
+    for name in reversed(names):
+        stored = CODERS[name][1](stored)
+    assert stored == plain.replace(KEY.encode(), b"*" * len(KEY))
+
+
+def test_no_number_of_codings_is_too_many() -> None:
+    body = gzip.compress(KEY.encode())
+    assert mask_body(Secrets([KEY]), body, ",".join(["gzip"] * 100_000))[1]
+    assert mask_body(Secrets([KEY]), body, ",".join(["unheard-of"] * 100_000)) == (body, [])
 
 
 def test_a_compressed_body_that_was_cut_or_broke_stays_so() -> None:
