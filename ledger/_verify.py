@@ -20,7 +20,7 @@ from ledger._verify_blobs import BlobStream
 from ledger._verify_edges import EdgeStream
 from ledger._verify_events import EventScan
 from ledger._verify_findings import Findings, Problem
-from ledger._verify_redactions import Disagreements, Redactions, check_redacts
+from ledger._verify_redactions import Disagreements, Redactions, WithheldBy, check_redacts
 from ledger._verify_schema import Schema as FileSchema
 from ledger._verify_schema import check_integrity, check_objects, check_types, read_schema
 from ledger.kinds import Genesis, Redact, Schema, parse_body
@@ -52,7 +52,8 @@ _ONCE = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What verify found. `withheld` counts bodies and blobs that redactions withhold; `head` is the last event's hash.
+    """What verify found. `withheld` counts bodies and blobs that redactions withhold, `withheld_by` says which do;
+    `head` is the last event's hash.
 
     `first_bad_seq` is the smallest seq at fault, None when no event is; for a blob it is the seq of its event.
     """
@@ -65,6 +66,7 @@ class Verdict:
     first_bad_seq: int | None
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
+    withheld_by: tuple[WithheldBy, ...] = ()
 
     def as_json(self) -> dict[str, JSON]:
         """The verdict as the command line's `--json` gives it."""
@@ -80,7 +82,14 @@ class Verdict:
                 for problem in self.problems
             ],
             "notes": list(self.notes),
-        }
+            "withheld_by": [
+                {
+                    "seq": each.seq, "bodies": each.bodies, "blobs": each.blobs, "category": each.category,
+                    "reason": each.reason,
+                }
+                for each in self.withheld_by
+            ],
+        }  # fmt: skip
 
 
 def verify(path: Path) -> Verdict:
@@ -163,6 +172,7 @@ def verify_connection(
         findings.first_bad_seq,
         findings.problems,
         findings.notes,
+        check.redactions.counts(),
     )
 
 
@@ -174,7 +184,7 @@ class _Check:
         self._name = name
         self._schema = schema
         self._findings = findings
-        self._redactions = Redactions()
+        self.redactions = Redactions()
         self._disagreements = Disagreements(findings)
         self._release: int | None = None
         self._digest: str | None = None
@@ -187,7 +197,7 @@ class _Check:
         self._try("redact and schema events", self._special)
         self._try("the objects", lambda: check_objects(connection, schema, findings, self._release, self._digest))
         self.blobs = self._try("blobs", self._blob_stream, "blobs")
-        self.scan = EventScan(connection, findings, self._redactions, self._disagreements, self.edges, self.blobs)
+        self.scan = EventScan(connection, findings, self.redactions, self._disagreements, self.edges, self.blobs)
         if self._try("events", lambda: (self.scan.run(), True)[1]):
             self._try("genesis", self._genesis)
             if self.edges is not None:
@@ -195,7 +205,7 @@ class _Check:
             if self.blobs is not None:
                 blobs, last = self.blobs, self.scan.last
                 self._try("blobs", lambda: blobs.finish(last))
-                check_redacts(self._redactions, blobs.redacted_seqs, findings)
+                check_redacts(self.redactions, blobs.redacted_seqs, findings)
             self._try("plans and claims", self._uniqueness)
         self._disagreements.settle()
         sound = self._try("integrity", lambda: check_integrity(connection, schema, findings))
@@ -203,7 +213,7 @@ class _Check:
             self._try("types", lambda: check_types(connection, schema, findings))
 
     def _blob_stream(self) -> BlobStream:
-        return BlobStream(self._connection, self._findings, self._redactions.blobs, self._disagreements)
+        return BlobStream(self._connection, self._findings, self.redactions.blobs, self._disagreements)
 
     def _try(self, what: str, step: Any, table: str | None = None) -> Any:
         """Run a step; damage becomes a problem. A table that can't be read is reported by the schema check alone."""
@@ -232,7 +242,7 @@ class _Check:
                     what = f"the digest of release {read.release}'s views and indexes"
                     self._findings.add(seq, what, known.digest, read.digest)
             elif isinstance(read, Redact):
-                self._redactions.add(seq, causes, read)
+                self.redactions.add(seq, causes, read)
         if self._release is None:
             self._findings.add(None, "the release of the views", "a schema event", "none that can be read")
 

@@ -6,15 +6,27 @@ a disagreement is settled only at the end, and goes to the event that is broken 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ledger._verify_findings import MAX_PROBLEMS, Findings
 from ledger.kinds import Redact
 
-__all__ = ["Disagreements", "Redactions", "check_redacts"]
+__all__ = ["Disagreements", "Redactions", "WithheldBy", "check_redacts"]
 
 _MAX_SUSPECTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class WithheldBy:
+    """How many bodies and blobs the redact event `seq` is the first to withhold, and what it says of the reason."""
+
+    seq: int
+    bodies: int
+    blobs: int
+    category: str
+    reason: str
 
 
 @dataclass
@@ -32,6 +44,13 @@ class Redactions:
             self.bodies.setdefault(target, seq)
         for digest in body.blobs_withheld:
             self.blobs.setdefault(digest.encode(), seq)
+
+    def counts(self) -> tuple[WithheldBy, ...]:
+        """What each redact event withholds, in order of seq."""
+        bodies, blobs = Counter(self.bodies.values()), Counter(self.blobs.values())
+        return tuple(
+            WithheldBy(seq, bodies[seq], blobs[seq], body.category, body.reason) for seq, _, body in self.events
+        )
 
 
 class Disagreements:

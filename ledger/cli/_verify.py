@@ -49,6 +49,11 @@ def _say(verdict: Verdict, words: Words, limit: int) -> None:
     words(f"{verdict.verdict}: {verdict.events} events, {verdict.blobs} blobs, {verdict.withheld} withheld.")
     words(f"Head: {verdict.head or 'none'}")
     words(_CHECKED)
+    for each in verdict.withheld_by[: limit or None]:
+        why = f"{each.category}: {each.reason[:80]}"
+        words(f"Withheld by event {each.seq}: {each.bodies} bodies, {each.blobs} blobs ({why})")
+    if limit and len(verdict.withheld_by) > limit:
+        words(f"… and {len(verdict.withheld_by) - limit} more redactions")
     for note in verdict.notes:
         words(f"Note: {note}")
     if verdict.verdict != "TAMPERED":

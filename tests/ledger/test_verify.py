@@ -18,20 +18,22 @@ from ledger import Draft, Earlier, Ledger, NotALedger, Refused, Verdict, kinds, 
 from ledger._canonical import canonical
 from ledger._verify_blobs import LARGE
 from ledger._verify_findings import MAX_PROBLEMS, Findings, show
+from ledger._verify_redactions import WithheldBy
 from tests.ledger.ledgers import EXAMPLES, OTHER_RUN, RUN, drop_guards, example_draft, rehash, settle, tamper, withhold
 
 
 def test_a_sound_ledger_is_consistent_and_counted(original: Path) -> None:
     verdict = verify(original)
     with Ledger.open(original, read_only=True) as ledger:
-        assert verdict == Verdict("CONSISTENT", 32, 8, 3, ledger.head()[1], None, (), ())
+        withheld = (WithheldBy(30, bodies=2, blobs=1, category="secret", reason="a key leaked"),)
+        assert verdict == Verdict("CONSISTENT", 32, 8, 3, ledger.head()[1], None, (), (), withheld)
 
 
 def test_the_json_has_the_keys_that_others_rely_on(original: Path, copy: Path) -> None:
     verdict = tamper(original, copy, "UPDATE events SET cell = 2 WHERE seq = 9")
     value = json.loads(json.dumps(verdict.as_json()))
     assert list(value) == [
-        "verdict", "events", "blobs", "withheld", "head", "first_bad_seq", "problems", "notes",
+        "verdict", "events", "blobs", "withheld", "head", "first_bad_seq", "problems", "notes", "withheld_by",
     ]  # fmt: skip
     assert value["first_bad_seq"] == 9
     assert [list(problem) for problem in value["problems"]] == [["seq", "what", "expected", "got"]]
