@@ -22,6 +22,8 @@ from ledger.kinds import Confirm, Parse, Score
 __all__ = ["VALUE_IN_BODY", "Derived", "Reply", "derive", "parse_body", "unmeasured_score"]
 
 MAX_COUNT = 2**53 - 1
+_MAX_COUNTS = 200
+_MAX_LABEL = 1_000
 VALUE_IN_BODY = 65_536
 """A parsed value of more bytes of UTF-8 than this goes into the blob `value`: a body has an end, a reply may not."""
 
@@ -75,7 +77,7 @@ def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet
         score = unmeasured_score(rules, stages, case, status=status, stage=stage, reason=reason, domain=domain)
         return Derived(reading, parse, blobs, None, score)
     confirmed = stages.confirm(value, case.input, rules.confirm)
-    confirm = Confirm(rules=rules.label, findings=list(confirmed.findings), rejections=list(confirmed.rejections))
+    confirm = Confirm(rules=rules.label, findings=_listed(confirmed.findings), rejections=_listed(confirmed.rejections))
     return Derived(reading, parse, blobs, confirm, _measured_score(rules, stages, case, value, confirmed))
 
 
@@ -90,7 +92,8 @@ def parse_body(
             value, blobs["value"] = None, data
     body = Parse(
         rules=rules, status=status, stage=stage, reason=reason, domain=domain, flags=list(reading.flags),
-        value=value, span=list(reading.span), usage=_usage(reading), stop=_fit(reading.stop), model=_fit(reading.model),
+        value=value, span=list(reading.span), usage=_usage(reading), stop=_label(reading.stop),
+        model=_label(reading.model),
     )  # fmt: skip
     return body, blobs
 
@@ -98,7 +101,19 @@ def parse_body(
 def _usage(reading: Reading) -> dict[str, int] | None:
     if reading.usage is None:
         return None
-    return {_fit(name): count for name, count in reading.usage.items() if 0 <= count <= MAX_COUNT}
+    counts = [(name, count) for name, count in reading.usage.items() if 0 <= count <= MAX_COUNT]
+    return {_label(name): count for name, count in counts[:_MAX_COUNTS]}
+
+
+@overload
+def _label(text: str) -> str: ...
+@overload
+def _label(text: None) -> None: ...
+def _label(text: str | None) -> str | None:
+    """A server's name for something, as a body may hold it: cut where it is no name any more."""
+    if text is None or len(text) <= _MAX_LABEL:
+        return _fit(text)
+    return _fit(text[:_MAX_LABEL]) + f"… ({len(text)} characters)"
 
 
 @overload

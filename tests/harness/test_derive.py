@@ -87,6 +87,26 @@ def test_a_hostile_model_name_is_kept_as_visible_escapes(model: str) -> None:
     assert derived.parse.model is None or "\x00" not in derived.parse.model
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"model": "m" * 2_000_000},
+        {"model": "\x00" * 999_999},
+        {"usage": {f"k{number}": number for number in range(100_000)}},
+        {"usage": {"k" * 1_100_000: 1, "o": {"i" * 1_100_000: 2}}},
+        {"choices": [{"index": 0, "finish_reason": "s" * 2_000_000, "message": {"content": "{}"}}]},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_an_envelope_that_goes_on_and_on_is_cut_to_what_a_body_holds(fields: dict[str, object]) -> None:
+    body = json.loads(openai('{"proposals": []}')) | fields
+    derived = run(json.dumps(body).encode())
+    appendable(derived)
+    assert derived.parse is not None
+    if "usage" not in fields:
+        assert "characters)" in f"{derived.parse.model}{derived.parse.stop}"
+
+
 def test_a_long_value_goes_into_a_blob_and_is_scored_all_the_same() -> None:
     rationale = "é" * VALUE_IN_BODY
     proposal = {
