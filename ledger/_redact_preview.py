@@ -1,0 +1,106 @@
+"""What a redaction comes to, before or after it: what rests on its targets, what else holds the same text, and where
+it can't reach."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ledger._redact_targets import Targets
+from ledger._resting import Resting, rests_on
+from ledger._store import Ledger
+from ledger.kinds import NEVER_REDACTED
+
+__all__ = ["Preview", "preview"]
+
+_KINDS = "SELECT seq, kind FROM main.events WHERE seq IN (SELECT value FROM json_each(?))"
+_LEFT = (
+    "SELECT seq, hash FROM main.blobs WHERE data IS NOT NULL AND seq IN (SELECT value FROM json_each(?))"
+    " AND hash NOT IN (SELECT value FROM json_each(?)) ORDER BY id"
+)
+
+
+@dataclass(frozen=True)
+class Preview:
+    """`kinds` of the targets' events by seq; what rests on them; and in words: `numbers` that no longer reproduce,
+    what stays `readable` in this ledger and may hold the same text, and what is `unreachable`."""
+
+    targets: Targets
+    kinds: Mapping[int, str]
+    resting: Sequence[Resting]
+    numbers: tuple[str, ...]
+    readable: tuple[str, ...]
+    unreachable: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """For `redact --json`."""
+        by_kind = {
+            kind: [each.seq for each in self.resting if each.kind == kind]
+            for kind in ("score", "tally", "report", "publish")
+        }
+        return {
+            "bodies": list(self.targets.bodies),
+            "blobs": [blob._asdict() for blob in self.targets.blobs],
+            "already": list(self.targets.already),
+            "not_reproducible": {**by_kind, "numbers": list(self.numbers)},
+            "readable": list(self.readable),
+            "unreachable": list(self.unreachable),
+        }
+
+
+def preview(ledger: Ledger, targets: Targets) -> Preview:
+    """What redacting `targets` would come to. Only reads."""
+    seqs = json.dumps(targets.causes)
+    found = {int(row["seq"]): str(row["kind"]) for row in ledger.rows(_KINDS, (seqs,))}
+    resting = rests_on(ledger, targets.causes)
+    return Preview(
+        targets, found, resting, tuple(_numbers(resting)), tuple(_readable(ledger, targets, resting, seqs)),
+        tuple(_unreachable(ledger.path)),
+    )  # fmt: skip
+
+
+def _numbers(resting: Sequence[Resting]) -> Iterator[str]:
+    scores = Counter((each.run, each.rules) for each in resting if each.kind == "score")
+    tallies: dict[tuple[str, str | None], list[int]] = {}
+    for each in resting:
+        if each.kind == "tally":
+            tallies.setdefault((each.run, each.rules), []).append(each.seq)
+    for run, rules in dict.fromkeys((*scores, *tallies)):
+        said = f"run {run} under {rules}: {scores[run, rules]} score{'' if scores[run, rules] == 1 else 's'}"
+        counted = ", ".join(map(str, tallies.get((run, rules), ())))
+        yield said + (f", tally {counted}" if counted else "")
+    for each in resting:
+        if each.kind == "report":
+            yield f"report {each.seq}"
+        elif each.kind == "publish":
+            yield f"publication {each.seq} to {each.recipient}"
+
+
+def _readable(ledger: Ledger, targets: Targets, resting: Sequence[Resting], seqs: str) -> Iterator[str]:
+    hashes = json.dumps([blob.hash for blob in targets.blobs])
+    copies = (files("ledger") / "queries" / "copies.sql").read_text("utf-8")
+    for row in ledger.rows(copies, (hashes,)):
+        yield f"blob {str(row['hash'])[:16]}… of event {row['seq']}: the same bytes as blob {str(row['target'])[:16]}…"
+    for row in ledger.rows(_LEFT, (seqs, hashes)):
+        yield f"blob {str(row['hash'])[:16]}… of event {row['seq']}: a blob of the same event"
+    bodies = set(targets.bodies)
+    named = {blob.seq for blob in targets.blobs}
+    for each in resting:
+        if each.kind in NEVER_REDACTED or each.withheld or each.seq in bodies:
+            continue
+        how = "the body that names what is withheld" if each.seq in named else "derived from what is withheld"
+        yield f"event {each.seq} ({each.kind}): {how}"
+
+
+def _unreachable(path: Path) -> Iterator[str]:
+    repository = next((folder for folder in path.absolute().parents if (folder / ".git").exists()), None)
+    where = f" (this ledger lies in the repository {repository})" if repository else ""
+    yield f"git history: every commit that holds the file keeps the bytes{where}"
+    yield "copies made before: snapshots, bundles, backups, and ledgers of others that replayed it"
+    yield "what was printed, exported, reported or published from it"
+    yield "free space of the disk and pages of other files, in which the file system may have left old bytes"
