@@ -77,7 +77,7 @@ def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet
         score = unmeasured_score(rules, stages, case, status=status, stage=stage, reason=reason, domain=domain)
         return Derived(reading, parse, blobs, None, score)
     confirmed = stages.confirm(value, case.input, rules.confirm)
-    confirm = Confirm(rules=rules.label, findings=_listed(confirmed.findings), rejections=_listed(confirmed.rejections))
+    confirm = Confirm(rules=rules.label, findings=list(confirmed.findings), rejections=list(confirmed.rejections))
     return Derived(reading, parse, blobs, confirm, _measured_score(rules, stages, case, value, confirmed))
 
 
