@@ -105,7 +105,7 @@ def render_report(report: RunReport) -> Sequence[object]:
 
     shown: list[object] = []
     for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
-        title = Text(f"{report.suite} under {rules}: ") + text(candidate)
+        title = text(f"{report.suite} under {rules}: {candidate}")
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         table.add_column("metric", overflow="fold")
         for name in ("k/n", "planned", "rate", "95% interval", "worst–best"):
@@ -113,7 +113,7 @@ def render_report(report: RunReport) -> Sequence[object]:
         for row in report.scoreboard:
             if (row["rules"], row["candidate"]) == (rules, candidate):
                 table.add_row(
-                    text(row["metric"]), _rate(row), str(row["planned"]), _percent(row["rate"]),
+                    text(row["metric"]), text(_rate(row)), text(row["planned"]), _percent(row["rate"]),
                     _between(row["low"], row["high"]), _between(row["worst"], row["best"]),
                 )  # fmt: skip
         shown.append(table)

@@ -43,4 +43,7 @@ def show(found: RunReport) -> None:
     # Where no terminal sets a width (a pipe, a log), no table is squeezed into 80 columns.
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
     for part in render_report(found):
-        console.print(part)
+        # Not straight to stdout: rich ends the program with a status of its own where a pipe's reader has gone.
+        with console.capture() as shown:
+            console.print(part)
+        print(shown.get(), end="")
