@@ -62,6 +62,8 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
             found[name] = json.loads(value)
         except ValueError:
             found[name] = value
+        except RecursionError:
+            raise UsageError(f"-M: the value of {name!a} is nested too deeply to be read") from None
     return found
 
 

@@ -25,7 +25,7 @@ def run(
     rules: Annotated[
         list[str] | None, typer.Option("--rules", help="A rule set; repeatable. Default: all that the suite lists.")
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="How often each case is asked.")] = 1,
+    epochs: Annotated[int, typer.Option(min=1, max=1_000_000, help="How often each case is asked.")] = 1,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N cases; the run then reads partial.")
     ] = None,

@@ -1,13 +1,15 @@
 """Suites as they lie on disk: what is found, what is refused, and what a person is told."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 from blake3 import blake3
 
-from harness._errors import SuiteError
+from harness._errors import SuiteError, UsageError
+from harness._job import parse_settings
 from harness._suite import list_suites, load_suite, parse_cases
 from harness.suites import stages
 
@@ -200,3 +202,22 @@ def test_nothing_untrusted_reaches_a_message_unescaped(tmp_path: Path) -> None:
     with pytest.raises(SuiteError) as caught:
         parse_cases(line(**{"\x1b[2J": 1}).encode(), tmp_path / "\x1bx", stages("authority"))
     assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("name", ["one/cases.jsonl", "prompts/propose.txt"])
+def test_a_pipe_in_a_files_place_is_refused_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    path = suite_at(tmp_path) / name
+    path.unlink()
+    os.mkfifo(path)
+    assert "expected a file, got a pipe" in complaint("small", tmp_path)
+
+
+def test_a_number_too_long_to_be_read_is_named_as_any_fault_of_the_manifest(tmp_path: Path) -> None:
+    suite_at(tmp_path, manifest="about = " + "9" * 5_000)
+    assert "expected TOML" in complaint("small", tmp_path)
+
+
+def test_a_setting_nested_too_deeply_is_refused_by_name() -> None:
+    with pytest.raises(UsageError, match="'a' is nested too deeply"):
+        parse_settings(["a=" + "[" * 100_000])
