@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness._errors import UsageError
-from ledger import Ledger, printable
+from ledger import Ledger, Standing, not_reproducible, printable, standing_of, standing_scoreboard
 
-__all__ = ["RunReport", "read_report", "render_report"]
+__all__ = ["RunReport", "StandingReport", "read_report", "read_standing", "render_report", "render_standing"]
 
 _BOARD = (
     "SELECT candidate, rules, metric, kind, k, n, planned, rate, low, high, sd, worst, best FROM main.scoreboard"
@@ -23,7 +23,7 @@ _FLAGS = (
     " CROSS JOIN main.events AS cell ON cell.run = parse.run AND cell.kind = 'cell' AND cell.cell = parse.cell"
     " WHERE parse.run = ? AND parse.kind = 'parse' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
 )
-_RUN = "SELECT run, suite, planned, status, candidates, name, via, superseded FROM main.runs WHERE run = ?"
+_RUN = "SELECT run, suite, planned, status, candidates, name, via FROM main.runs WHERE run = ?"
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,9 @@ class RunReport:
     """One run's numbers as the views give them. `scoreboard` and `unmeasured` are rows of those views.
 
     `flags` counts the cells that were read with a flag: a leniency that was used, a salvaged value, a cut stream.
+    `standing` says whether the run was superseded, and what taints it rests on; each row of `scoreboard` has `tainted`.
+    `withheld` counts, by (candidate, rule set), the scores that rest on what a redaction withholds: the numbers stand,
+    and nobody can reproduce them.
     """
 
     run: str
@@ -40,6 +43,8 @@ class RunReport:
     scoreboard: Sequence[Mapping[str, Any]]
     unmeasured: Sequence[Mapping[str, Any]]
     flags: Sequence[Mapping[str, Any]]
+    standing: Standing
+    withheld: Mapping[tuple[str | None, str], int]
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
@@ -48,6 +53,16 @@ class RunReport:
             "suite": self.suite,
             "candidates": list(self.candidates),
             "planned": self.planned,
+            "superseded": self.standing.superseded is not None,
+            "superseded_by": self.standing.by,
+            "taints": [
+                {"taint": mark.taint, "what": mark.what, "id": mark.id, "reason": mark.reason}
+                for mark in self.standing.taints
+            ],
+            "not_reproducible": [
+                {"candidate": candidate, "rules": rules, "cells": cells}
+                for (candidate, rules), cells in self.withheld.items()
+            ],
             "scoreboard": [dict(row) for row in self.scoreboard],
             "unmeasured": [dict(row) for row in self.unmeasured],
             "flags": [dict(row) for row in self.flags],
@@ -75,7 +90,35 @@ def read_report(ledger: Ledger, run: str, rules: Sequence[str] = ()) -> RunRepor
         board = [each for each in board if each["rules"] in wanted]
         failures = [each for each in failures if each["rules"] in wanted]
         flags = [each for each in flags if each["rules"] in wanted]
-    return RunReport(run, row["suite"], json.loads(row["candidates"]), row["planned"], board, failures, flags)
+    standing = standing_of(ledger, run)
+    withheld = not_reproducible(ledger, run)
+    for each in board:
+        each["tainted"] = standing.taints_number(each["candidate"], each["rules"])
+        each["reproducible"] = (each["candidate"], each["rules"]) not in withheld
+    candidates = json.loads(row["candidates"])
+    return RunReport(run, row["suite"], candidates, row["planned"], board, failures, flags, standing, withheld)
+
+
+@dataclass(frozen=True)
+class StandingReport:
+    """The default scoreboard: rows of the view `standing_scoreboard`, and how many superseded runs they leave out."""
+
+    scoreboard: Sequence[Mapping[str, Any]]
+    left_out: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {"scoreboard": [dict(row) for row in self.scoreboard], "left_out": self.left_out}
+
+
+def read_standing(ledger: Ledger, rules: Sequence[str] = ()) -> StandingReport:
+    """The scoreboard of every run that was not superseded; `rules` keeps only rule sets of these names or labels."""
+    rows, left_out = standing_scoreboard(ledger)
+    for row in rows:
+        row.pop("left_out")
+        row.update({name: bool(row[name]) for name in ("superseded", "tainted", "reproducible")})
+    kept = [row for row in rows if not rules or row["rules"] in rules or row["rules"].partition("@")[0] in rules]
+    return StandingReport(kept, left_out)
 
 
 def _percent(value: float | None) -> str:
@@ -94,6 +137,23 @@ def _rate(row: Mapping[str, Any]) -> str:
     return f"{row['rate']:.3f}"
 
 
+def _marks(standing: Standing) -> list[str]:
+    """What to say above the numbers of a run that was superseded or rests on a taint: a sentence each."""
+    said: list[str] = []
+    if standing.superseded is not None:
+        how = f"by {standing.by}" if standing.by else "without a successor"
+        said.append(f"SUPERSEDED {how} (event {standing.superseded}, {standing.category}): {standing.reason}")
+    said += [f"TAINTED by event {mark.taint} ({mark.what}:{mark.id}): {mark.reason}" for mark in standing.taints]
+    return said
+
+
+def _row_marks(row: Mapping[str, Any]) -> list[str]:
+    return [
+        *(["[tainted]"] if row["tainted"] else []),
+        *([] if row["reproducible"] else ["[not reproducible]"]),
+    ]
+
+
 def render_report(report: RunReport) -> Sequence[object]:
     """Tables for rich: a scoreboard a rule set, and the unmeasured by reason. Every cell is plain text, escaped."""
     from rich.box import SIMPLE_HEAD
@@ -103,9 +163,16 @@ def render_report(report: RunReport) -> Sequence[object]:
     def text(value: object) -> Text:
         return Text(printable(str(value)))
 
-    shown: list[object] = []
+    shown: list[object] = [text(line) for line in _marks(report.standing)]
     for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
         title = text(f"{report.suite} under {rules}: {candidate}")
+        if report.standing.superseded is not None:
+            title += Text(" [superseded]")
+        if report.standing.taints_number(candidate, rules):
+            title += Text(" [tainted]")
+        gone = report.withheld.get((candidate, rules), 0)
+        if gone:
+            title += Text(f" [not reproducible: {gone} score{'' if gone == 1 else 's'} on withheld evidence]")
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         table.add_column("metric", overflow="fold")
         for name in ("k/n", "planned", "rate", "95% interval", "worst–best"):
@@ -137,3 +204,24 @@ def render_report(report: RunReport) -> Sequence[object]:
             table.add_row(*(text(row[name]) for name in ("candidate", "rules", "flag", "count")))
         shown.append(table)
     return shown
+
+
+def render_standing(report: StandingReport) -> Sequence[object]:
+    """The default scoreboard for rich: a row a run, candidate, rule set and metric; every cell plain text, escaped."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="Every run that stands", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("run", "candidate", "rules", "metric"):
+        table.add_column(name, overflow="fold")
+    for name in ("k/n", "planned", "95% interval", ""):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in report.scoreboard:
+        names = (Text(printable(str(row[name]))) for name in ("run", "candidate", "rules", "metric"))
+        table.add_row(
+            *names, _rate(row), printable(str(row["planned"])), _between(row["low"], row["high"]),
+            Text(" ".join(_row_marks(row))),
+        )  # fmt: skip
+    left_out = f"{report.left_out} superseded run{'' if report.left_out == 1 else 's'} left out"
+    return [table, Text(f"{left_out}; `ledger runs` lists every run." if report.left_out else "No run was left out.")]

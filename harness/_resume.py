@@ -39,10 +39,9 @@ from harness._report import RunReport, read_report
 from harness._rules import RuleSet, load_rules, ruleset_from_frozen
 from harness._same_behaviour import cells_read_otherwise
 from harness._session import UNFINISHED, Finished, Progress, RunOptions, Session, Start
-from harness._set_aside import set_aside
 from harness._suite import Fixture, Suite, load_suite
 from harness.engines import ask_server, is_replay, resolve_engine
-from ledger import Draft, Ledger, NotFound, find_run, hold_run
+from ledger import Draft, Ledger, NotFound, find_run, hold_run, runs_set_aside
 from ledger.kinds import Accept, Fault, Freeze, Note, Plan
 
 __all__ = ["ResumeJob", "Resumed", "resume_job"]
@@ -164,7 +163,7 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
     why_not = _why_not(record.plan)
     if not why_not and next(ledger.events(kind="import", run=run), None) is not None:
         why_not = "was imported: nothing here ever asked it; import again instead"
-    aside = set_aside(ledger).get(run)
+    aside = runs_set_aside(ledger).get(run)
     if not why_not and aside:
         why_not = f"was {aside}, so nothing more is built on it; start a new run"
     if why_not:

@@ -17,10 +17,9 @@ from harness._identity import digest
 from harness._plan import Measurement, PlannedRun
 from harness._recorded import Attempt, attempts_of, exchange_of
 from harness._session import UNFINISHED, Start
-from harness._set_aside import set_aside
 from harness._suite import Suite
 from harness.engines import compose_requests, recorded_key
-from ledger import Draft, Event, Ledger, NotFound
+from ledger import Draft, Event, Ledger, NotFound, runs_set_aside
 from ledger.kinds import Plan, Request, Reuse
 
 __all__ = ["Takeover", "take_over"]
@@ -117,7 +116,7 @@ def _sources(
     ledger: Ledger, suite: Suite, run: str
 ) -> tuple[dict[str, list[_Source]], dict[tuple[object, ...], _Source]]:
     """Earlier cells, newest run first, by identity; and the newest by what people call it, to say what moved."""
-    aside = set_aside(ledger)
+    aside = runs_set_aside(ledger)
     by_identity: dict[str, list[_Source]] = {}
     by_label: dict[tuple[object, ...], _Source] = {}
     for event in reversed(list(ledger.events(kind="plan"))):

@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from ledger._event import Event, new_run_id
     from ledger._export import export_file, export_lines
     from ledger._lock import hold_run, run_is_held
+    from ledger._resting import not_reproducible
     from ledger._runs import find_run
     from ledger._screen import printable
     from ledger._snapshot import snapshot
+    from ledger._standing import Standing, runs_set_aside, standing_of, standing_scoreboard
     from ledger._store import Ledger
     from ledger._upgrade import upgrade
     from ledger._verify import Problem, Verdict, verify
@@ -53,15 +55,20 @@ __all__ = [
     "Problem",
     "Refused",
     "RunHeld",
+    "Standing",
     "Verdict",
     "export_file",
     "export_lines",
     "find_run",
     "hold_run",
     "new_run_id",
+    "not_reproducible",
     "printable",
     "run_is_held",
+    "runs_set_aside",
     "snapshot",
+    "standing_of",
+    "standing_scoreboard",
     "upgrade",
     "verify",
 ]
@@ -75,9 +82,11 @@ _HOMES = {
     "_event": ("Event", "new_run_id"),
     "_export": ("export_file", "export_lines"),
     "_lock": ("hold_run", "run_is_held"),
+    "_resting": ("not_reproducible",),
     "_runs": ("find_run",),
     "_screen": ("printable",),
     "_snapshot": ("snapshot",),
+    "_standing": ("Standing", "runs_set_aside", "standing_of", "standing_scoreboard"),
     "_store": ("Ledger",),
     "_upgrade": ("upgrade",),
     "_verify": ("Problem", "Verdict", "verify"),

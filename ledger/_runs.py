@@ -8,12 +8,28 @@ from typing import Any
 
 from ledger._errors import NotFound
 from ledger._lock import run_is_held
+from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
 
-__all__ = ["find_run", "list_runs"]
+__all__ = ["find_run", "fitting_runs", "list_runs"]
 
 _PLANS = "SELECT run, body ->> '$.name' AS name FROM main.events WHERE kind = 'plan' ORDER BY seq DESC"
 _JSON_COLUMNS = ("candidates", "rules", "tags")
+
+
+def fitting_runs(ledger: Ledger, wanted: str) -> list[str]:
+    """The ids of the runs that `wanted` may name, the newest first: `latest`, an id, a run's name, the start of an id.
+
+    The first of those that fits counts alone.
+    """
+    plans = ledger.rows(_PLANS)
+    ids = [str(plan["run"]) for plan in plans]
+    if wanted == "latest":
+        return ids[:1]
+    if wanted in ids:
+        return [wanted]
+    named = [str(plan["run"]) for plan in plans if plan["name"] == wanted]
+    return named or [run for run in ids if wanted and run.startswith(wanted)]
 
 
 def find_run(ledger: Ledger, wanted: str) -> str:
@@ -21,31 +37,32 @@ def find_run(ledger: Ledger, wanted: str) -> str:
 
     Raises NotFound, also when more than one run fits.
     """
-    plans = ledger.rows(_PLANS)
-    if not plans:
-        raise NotFound(f"{ledger.path} holds no run yet")
-    ids = [str(plan["run"]) for plan in plans]
-    if wanted == "latest":
-        return ids[0]
-    if wanted in ids:
-        return wanted
-    fits = [str(plan["run"]) for plan in plans if plan["name"] == wanted]
-    fits = fits or [run for run in ids if wanted and run.startswith(wanted)]
+    fits = fitting_runs(ledger, wanted)
     if len(fits) == 1:
         return fits[0]
     if fits:
         shown = ", ".join(fits[:5]) + (", …" if len(fits) > 5 else "")
         raise NotFound(f"{wanted!r} fits {len(fits)} runs ({shown}); give more of the id")
+    if not ledger.rows(_PLANS + " LIMIT 1"):
+        raise NotFound(f"{ledger.path} holds no run yet")
     raise NotFound(f"no run fits {wanted!r}; `ledger runs` lists them")
 
 
 def list_runs(ledger: Ledger) -> Iterator[dict[str, Any]]:
-    """The rows of the view `runs`, newest first; a run that is open while nobody holds it was interrupted."""
+    """The rows of the view `runs`, newest first; a run that is open while nobody holds it was interrupted.
+
+    Superseded and tainted ones are marked as this release understands it, whichever release's view the file has.
+    """
+    standing = standing_of_runs(ledger)
     for row in ledger.view("runs", order_by="seq desc"):
         if row["status"] == "open" and not run_is_held(ledger.path, str(row["run"])):
             row["status"] = "interrupted"
         for name in _JSON_COLUMNS:
             if isinstance(row.get(name), str):
                 row[name] = json.loads(row[name])
-        row["superseded"] = bool(row.get("superseded"))
+        stands = standing.get(str(row["run"]), Standing())
+        row["superseded"] = stands.superseded is not None
+        row["superseded_by"] = stands.by
+        row["tainted"] = bool(stands.taints)
+        row["taints"] = [mark.taint for mark in stands.taints]
         yield row

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from harness._candidate import PROTOCOLS, Candidate
 from harness._errors import EngineError
 from harness._secrets import Secrets
-from ledger import Event, Ledger, LedgerError, NotFound
-from ledger.kinds import Clear, Fault, Freeze, Plan, PlanCandidate, Request, Response, Supersede, Taint
+from ledger import Event, Ledger, LedgerError, NotFound, runs_set_aside
+from ledger.kinds import Fault, Freeze, Plan, PlanCandidate, Request, Response
 
 __all__ = ["NO_RECORDING", "Key", "Recordings", "request_key", "split_reference"]
 
@@ -118,17 +118,20 @@ class Recordings:
     def _index(self, run: str) -> None:
         requests = {event.seq: event for event in self._ledger.events(kind="request", run=run)}
         faults: dict[int, str] = {}
+        untold: set[int] = set()
         for event in self._ledger.events(kind="fault", run=run):
             body = self._body(event)
             if isinstance(body, Fault):
                 faults.update(dict.fromkeys(event.causes, body.reason))
+            else:
+                untold.update(event.causes)
         for event in self._ledger.events(kind="response", run=run):
             response = self._body(event)
             asked = next((requests[cause] for cause in event.causes if cause in requests), None)
             if asked is None or not isinstance(response, Response) or _is_no_recording(response):
                 continue
             request = self._body(asked)
-            if not isinstance(request, Request):
+            if not isinstance(request, Request) or (not response.whole and event.seq in untold):
                 continue
             try:
                 sent = self._ledger.blob(asked, "body")
@@ -150,28 +153,13 @@ def _is_no_recording(response: Response) -> bool:
     return any(name.lower() == "x-eval-ledger" and value == NO_RECORDING for name, value in response.headers)
 
 
-def _set_aside(ledger: Ledger) -> set[str]:
-    """The runs that were superseded, or tainted without a clear."""
-    found: set[str] = set()
-    tainted: dict[int, str] = {}
-    for event in (event for kind in ("supersede", "taint", "clear") for event in ledger.events(kind=kind)):
-        body = ledger.body(event)
-        if isinstance(body, Supersede) and body.target.what == "run":
-            found.add(body.target.id)
-        elif isinstance(body, Taint) and body.target.what == "run":
-            tainted[event.seq] = body.target.id
-        elif isinstance(body, Clear):
-            tainted.pop(body.taint, None)
-    return found | set(tainted.values())
-
-
 def _last(names: Iterable[str]) -> set[str]:
     """Fixture names without their suite: a plan may say "v0" or "authority/v0"."""
     return {name.rpartition("/")[2] for name in names}
 
 
 def _runs(ledger: Ledger, suite: str | None, fixtures: Collection[str]) -> dict[str, Plan]:
-    aside = _set_aside(ledger)
+    aside = runs_set_aside(ledger)
     plans: dict[str, Plan] = {}
     suites: set[str] = set()
     for event in ledger.events(kind="plan"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ledger.cli import _look, _verify, _write
+from ledger.cli import _cite, _lineage, _look, _redact, _verify, _write
 from ledger.cli._guard import run_app
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_json, table, tell
@@ -26,7 +26,13 @@ app.command("verify")(_verify.verify)
 app.command("log")(_look.log)
 app.command("show")(_look.show)
 app.command("runs")(_look.runs)
+app.command("supersede")(_lineage.supersede)
+app.command("taint")(_lineage.taint)
+app.command("clear")(_lineage.clear)
+app.command("impact")(_lineage.impact)
+app.command("cite")(_cite.cite)
 app.command("note")(_write.note)
+app.command("redact")(_redact.redact)
 app.command("export")(_write.export)
 app.command("snapshot")(_write.snapshot)
 app.command("upgrade")(_write.upgrade)

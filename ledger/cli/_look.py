@@ -64,13 +64,14 @@ def show(
     words(f"hash    {seen.event.hash}  {'matches the line' if seen.line_matches else 'DOES NOT MATCH the line'}")
     words(f"causes  {', '.join(map(str, seen.event.causes)) or 'none'}")
     words(f"effects {', '.join(map(str, seen.effects)) or 'none'}")
-    if seen.event.body is None:
-        words("body    withheld by a redaction")
+    if seen.withheld is not None:
+        words(f"body    {seen.withheld}")
     else:
         words(f"body    {'matches its commitment' if seen.body_matches else 'DOES NOT MATCH its commitment'}")
         words(seen.pretty_body, multiline=True)
     for blob in seen.blobs:
-        words(f"blob    {blob.name or '(unnamed)'}  {blob.size} bytes  {blob.hash[:16]}…  {blob.state}")
+        size = "" if blob.size is None else f"{blob.size} bytes  "
+        words(f"blob    {blob.name or '(unnamed)'}  {size}{blob.hash[:16]}…  {blob.state}")
     return 0 if seen.sound else 1
 
 

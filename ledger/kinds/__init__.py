@@ -25,6 +25,7 @@ from ledger.kinds._ledger import (
     Supersede,
     Taint,
     Target,
+    TargetKind,
 )
 from ledger.kinds._plan import (
     Cell,
@@ -79,6 +80,7 @@ __all__ = [
     "Tally",
     "TallyMetric",
     "Target",
+    "TargetKind",
     "Wait",
     "parse_body",
 ]

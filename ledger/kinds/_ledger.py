@@ -22,6 +22,12 @@ __all__ = [
     "Supersede",
     "Taint",
     "Target",
+    "TargetKind",
+]
+
+
+TargetKind = Literal[
+    "event", "blob", "run", "freeze", "report", "supersession", "rules", "candidate", "model", "harness"
 ]
 
 
@@ -47,9 +53,14 @@ class Schema(Body):
 
 
 class Target(Part):
-    """What a supersede or taint speaks of: an event by seq, or a run by its id."""
+    """What a supersession or taint speaks of.
 
-    what: str
+    `id` is a seq in decimal for event, freeze, report and supersession; a hash for blob; the run's id for run; the
+    label for rules; the label or the digest for candidate; what the server called it for model; a package version or a
+    code digest for harness.
+    """
+
+    what: TargetKind
     id: str
 
 
@@ -65,7 +76,7 @@ class Accept(Body):
 
 
 class Supersede(Body):
-    """A run, a freeze or a report is replaced, by another or by none."""
+    """A run, a freeze or a report is replaced, by another or by none; or an earlier supersession is taken back."""
 
     kind = "supersede"
     scope = "ledger"

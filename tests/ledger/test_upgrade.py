@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import ledger._schema
+import ledger._store
 import ledger._upgrade
 from ledger import Draft, Ledger, NotALedger, Refused, upgrade, verify
+from ledger._schema import RELEASE, release_objects
 from ledger.kinds import Schema
 
 
@@ -28,7 +31,7 @@ def change(path: Path, *statements: str) -> None:
 
 def test_a_ledger_of_this_release_is_left_as_it_is(path: Path) -> None:
     done = upgrade(path)
-    assert (done.event, done.before, done.release, done.altered) == (None, 1, 1, False)
+    assert (done.event, done.before, done.release, done.altered) == (None, RELEASE, RELEASE, False)
     assert verify(path).events == 2
 
 
@@ -76,10 +79,42 @@ def test_tables_and_guards_are_never_put_right_so_that_verify_goes_on_saying_so(
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize("older", range(1, RELEASE))
+def test_a_ledger_of_an_older_release_verifies_before_and_after_and_gets_this_one_s_views(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, older: int
+) -> None:
+    path = tmp_path / "older.db"
+    with monkeypatch.context() as then:
+        then.setattr(ledger._schema, "RELEASE", older)
+        then.setattr(ledger._store, "RELEASE", older)
+        Ledger.create(path).close()
+    assert (verify(path).verdict, verify(path).notes) == ("CONSISTENT", ())
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'taints'").fetchone() == (0,)
+    done = upgrade(path)
+    assert (done.before, done.release, done.altered) == (older, RELEASE, False)
+    assert done.event is not None
+    assert verify(path).verdict == "CONSISTENT"
+    now = release_objects(RELEASE)
+    assert now is not None
+    with closing(sqlite3.connect(path)) as connection:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    assert {row[1] for row in now.rows} <= names
+
+
+def test_every_view_of_this_release_can_be_read(path: Path) -> None:
+    objects = release_objects(RELEASE)
+    assert objects is not None
+    with Ledger.open(path) as opened:
+        for kind, name, _, _ in objects.rows:
+            if kind == "view":
+                opened.rows(f'SELECT * FROM main."{name}"')
+
+
 def test_a_ledger_of_a_newer_release_is_left_to_it(path: Path) -> None:
     with Ledger.open(path) as opened:
-        opened.append(Draft(Schema(release=2, digest="0" * 64)))
-    with pytest.raises(Refused, match="release 2"):
+        opened.append(Draft(Schema(release=RELEASE + 1, digest="0" * 64)))
+    with pytest.raises(Refused, match=f"release {RELEASE + 1}"):
         upgrade(path)
     assert verify(path).events == 3
 
