@@ -78,7 +78,8 @@ def _outcome_lines() -> Iterator[str]:
         yield from ("", f"## {status}", "", "| reason | stage | domain | retry | |", "|---|---|---|---|---|")
         for each in reasons:
             name = f"`{each.name}`" if each.name else "—"
-            yield f"| {name} | {each.stage or '—'} | {each.domain or '—'} | {each.retry} | {each.sentence} |"
+            retry = each.retry if each.name != "http_NNN" else "backoff for 408, 409, 425, 429 and most 5xx, else never"
+            yield f"| {name} | {each.stage or '—'} | {each.domain or '—'} | {retry} | {each.sentence} |"
     yield from ("", "## Flags", "", "They go with any status.", "", "| flag | |", "|---|---|")
     for name, sentence in FLAGS.items():
         yield f"| `{name}` | {sentence} |"

@@ -123,13 +123,15 @@ class Ledger:
     def close(self) -> None:
         """Close every connection. What was appended is durable already."""
         self._thread.shutdown(wait=True)
+        # The writer goes last: SQLite folds the log into the file when the last connection that may write is closed, and
+        # a person who copies the file alone then copies everything.
         with self._writer_lock:
             self._closed = True
+            with self._reader_lock:
+                self._reader.close()
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
-        with self._reader_lock:
-            self._reader.close()
 
     def __enter__(self) -> Self:
         return self
