@@ -52,7 +52,10 @@ class JobDone:
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """`key=value` settings as model parameters: a value is JSON where it reads as JSON, else text."""
+    """`key=value` settings as model parameters: a value is JSON where it reads as JSON, else text.
+
+    null leaves a parameter out, also one that the suite sets.
+    """
     found: dict[str, Any] = {}
     for setting in settings:
         name, sign, value = setting.partition("=")
@@ -90,6 +93,9 @@ def _candidates(job: Job, suite: Suite, fixtures: Sequence[Fixture], stack: Exit
     found: list[Candidate] = []
     for engine, base_url in zip(job.engines, _base_urls(job), strict=True):
         if engine.startswith("replay/"):
+            if job.parameters or job.stream:
+                asked = ", ".join(sorted(job.parameters)) or "--stream"
+                raise UsageError(f"{engine} asks as it was recorded, so {asked} can't be set; leave it out")
             names = [fixture.name for fixture in fixtures]
             found += stack.enter_context(open_replay(engine, suite.name, names))
         else:

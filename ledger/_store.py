@@ -64,6 +64,8 @@ class Ledger:
             body = parse_body("genesis", str(row[1])) if row and row[0] == "genesis" else None
         except (sqlite3.Error, LedgerError) as problem:
             self._reader.close()
+            if "no such table" in str(problem):
+                raise NotALedger(f"{path} is no ledger: it has no events table of this format") from None
             raise NotALedger(f"{path} can't be read as a ledger: {problem}") from None
         if not isinstance(body, Genesis):
             self._reader.close()

@@ -117,6 +117,7 @@ def _check_key(protocol: Protocol, key: str, address: str) -> None:
 
 
 def _checked(parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """The parameters as they go into a request. One that was set to null is left out: some models refuse some."""
     reserved = sorted(_RESERVED & set(parameters))
     if reserved:
         raise EngineError(f"the parameter {reserved[0]!r} is set by the harness itself; leave it out")
@@ -125,4 +126,4 @@ def _checked(parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
             raise EngineError(f"expected the parameter {name!r} to be a JSON value, got {value!r}") from None
-    return dict(parameters)
+    return {name: value for name, value in parameters.items() if value is not None}

@@ -353,6 +353,17 @@ def wilson(k: int, n: int) -> tuple[float, float]:
     return (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
 
 
+def test_a_parameter_set_to_null_is_left_out_of_the_request(db: Path) -> None:
+    with model_server(lambda prompt: Answer(perfect(prompt))) as server:
+        harness(
+            "run", "authority/v0", "--limit", "1", "--engine", "openai/m", "--base-url", server.openai, "-M",
+            "max_tokens=null", "-M", "max_completion_tokens=99", "--db", str(db),
+        )  # fmt: skip
+    sent = json.loads(server.requests[0][1])
+    assert "max_tokens" not in sent
+    assert sent["max_completion_tokens"] == 99
+
+
 def test_the_same_files_are_frozen_once(db: Path) -> None:
     with model_server(lambda prompt: Answer(perfect(prompt))) as server:
         for _ in range(2):
@@ -372,6 +383,8 @@ def test_the_same_files_are_frozen_once(db: Path) -> None:
         (("run", "authority", "--engine", "nobody/gpt"), "nobody"),
         (("run", "authority", "--rules", "lax", "--engine", "ollama/m"), "lax"),
         (("run", "authority", "--engine", "ollama/m", "-M", "x"), "key=value"),
+        (("run", "authority", "--engine", "replay/ledger.db", "--temperature", "1"), "as it was recorded"),
+        (("run", "authority", "--engine", "replay/ledger.db", "--stream"), "as it was recorded"),
         (("report", "latest"), "no ledger"),
     ],
 )
