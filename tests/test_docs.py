@@ -38,9 +38,9 @@ def test_generated_pages_are_current(name: str) -> None:
 
 def test_every_command_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
-    wanted = [line for line in COMMANDS if re.match(r"(harness|ledger|sqlite3) ", line)]
+    wanted = [line for line in COMMANDS if re.match(r"(harness|ledger|sqlite3|echo) ", line)]
     assert len(wanted) >= 10
-    with model_server(lambda prompt: Answer(perfect(prompt))) as server:
+    with model_server(lambda prompt: Answer(perfect(prompt) if "Memory:" in prompt else "Hi.")) as server:
         environ = {
             **os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "ANTHROPIC_API_KEY": "test-key-anthropic", "OPENAI_API_KEY": "test-key-openai",
