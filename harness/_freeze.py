@@ -17,9 +17,11 @@ from ledger.kinds import Freeze
 
 __all__ = ["Frozen", "freeze_suite"]
 
+# One whose file was withheld is passed over: a new run must not stand on what nobody can read.
 _FIND = (
     "SELECT min(seq) AS seq FROM main.events WHERE kind = 'freeze' AND body ->> '$.what' = ?"
     " AND body ->> '$.name' = ? AND body ->> '$.identity' = ?"
+    " AND NOT EXISTS (SELECT 1 FROM main.blobs WHERE blobs.seq = events.seq AND blobs.data IS NULL)"
 )
 
 

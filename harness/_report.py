@@ -147,6 +147,14 @@ def _marks(standing: Standing) -> list[str]:
     return said
 
 
+def _untold(report: RunReport) -> list[str]:
+    """A sentence for each number that rests on withheld evidence."""
+    return [
+        f"NOT REPRODUCIBLE: {cells} of the scores of {candidate} under {rules} rest on what a redaction withholds"
+        for (candidate, rules), cells in report.withheld.items()
+    ]
+
+
 def _row_marks(row: Mapping[str, Any]) -> list[str]:
     return [
         *(["[tainted]"] if row["tainted"] else []),
@@ -163,16 +171,15 @@ def render_report(report: RunReport) -> Sequence[object]:
     def text(value: object) -> Text:
         return Text(printable(str(value)))
 
-    shown: list[object] = [text(line) for line in _marks(report.standing)]
+    shown: list[object] = [text(line) for line in (*_marks(report.standing), *_untold(report))]
     for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
         title = text(f"{report.suite} under {rules}: {candidate}")
         if report.standing.superseded is not None:
             title += Text(" [superseded]")
         if report.standing.taints_number(candidate, rules):
             title += Text(" [tainted]")
-        gone = report.withheld.get((candidate, rules), 0)
-        if gone:
-            title += Text(f" [not reproducible: {gone} score{'' if gone == 1 else 's'} on withheld evidence]")
+        if (candidate, rules) in report.withheld:
+            title += Text(" [not reproducible]")
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
         table.add_column("metric", overflow="fold")
         for name in ("k/n", "planned", "rate", "95% interval", "worst–best"):

@@ -12,12 +12,14 @@ from ledger._errors import NotFound
 from ledger._event import Event, commitment, hash_of
 from ledger._packed import unpacked
 from ledger._store import Ledger
+from ledger._withheld import withheld_by
 
 __all__ = ["Seen", "SeenBlob", "blob_names", "brief", "find_event", "inspect", "select"]
 
 _PAGE = 2_000
 _MAX_SEQ = 2**53 - 1
 _MOST_UNNAMED = 64 << 20
+_WITHHELD = "withheld by event "
 
 
 def select(
@@ -70,7 +72,7 @@ class SeenBlob:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One event with everything recomputed that its row allows."""
+    """One event with everything recomputed that its row allows. `withheld` says why its body is gone, if it is."""
 
     event: Event
     line: str
@@ -78,12 +80,14 @@ class Seen:
     body_matches: bool
     effects: tuple[int, ...]
     blobs: tuple[SeenBlob, ...]
+    withheld: str | None
 
     @property
     def sound(self) -> bool:
         """Whether line, body and blobs match what is committed to."""
-        good = {"matches", "withheld by a redaction"}
-        return self.line_matches and self.body_matches and all(blob.state in good for blob in self.blobs)
+        states = [blob.state for blob in self.blobs] + ([self.withheld] if self.withheld else [])
+        good = all(state == "matches" or state.startswith(_WITHHELD) for state in states)
+        return self.line_matches and self.body_matches and good
 
     @property
     def pretty_body(self) -> str:
@@ -95,7 +99,7 @@ class Seen:
         """For `show --json`."""
         return {
             **brief(self.event), "line": self.line, "matches": self.line_matches, "body_matches": self.body_matches,
-            "effects": list(self.effects),
+            "effects": list(self.effects), "withheld": self.withheld,
             "blobs": [{"name": b.name, "hash": b.hash, "size": b.size, "state": b.state} for b in self.blobs],
         }  # fmt: skip
 
@@ -132,7 +136,13 @@ def inspect(ledger: Ledger, wanted: str) -> Seen:
     return Seen(
         event, line.decode("ascii"), hash_of(line) == event.hash, body_matches,
         tuple(int(row["effect"]) for row in effects), tuple(_blobs(ledger, event)),
+        _why_gone(ledger, event.seq) if event.body is None else None,
     )  # fmt: skip
+
+
+def _why_gone(ledger: Ledger, target: int | str) -> str:
+    by = withheld_by(ledger, target)
+    return f"{_WITHHELD}{by[0]} ({by[1]}: {by[2]})" if by else "GONE, and no redaction names it"
 
 
 def _commits(salt: str | None, data: bytes, digest: str) -> bool:
@@ -173,7 +183,7 @@ def _blobs(ledger: Ledger, event: Event) -> Iterator[SeenBlob]:
         digest = str(row["hash"])
         name = names.pop(digest, "")
         if row["data"] is None:
-            yield SeenBlob(name, digest, None, "withheld by a redaction")
+            yield SeenBlob(name, digest, None, _why_gone(ledger, digest))
             continue
         try:
             data = unpacked(row["encoding"], row["data"], _size(event, name))

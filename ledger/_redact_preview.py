@@ -18,6 +18,8 @@ from ledger.kinds import NEVER_REDACTED
 
 __all__ = ["Preview", "preview"]
 
+_RELEASE = "SELECT body ->> '$.release' FROM main.events WHERE kind = 'schema' ORDER BY seq DESC LIMIT 1"
+_KNOWS_CELLS = 2
 _KINDS = "SELECT seq, kind FROM main.events WHERE seq IN (SELECT value FROM json_each(?))"
 _LEFT = (
     "SELECT seq, hash FROM main.blobs WHERE data IS NOT NULL AND seq IN (SELECT value FROM json_each(?))"
@@ -28,7 +30,7 @@ _LEFT = (
 @dataclass(frozen=True)
 class Preview:
     """`kinds` of the targets' events by seq; what rests on them; and in words: `numbers` that no longer reproduce,
-    what stays `readable` in this ledger and may hold the same text, and what is `unreachable`."""
+    what stays `readable` in this ledger and may hold the same text, what is `unreachable`, and `advice`."""
 
     targets: Targets
     kinds: Mapping[int, str]
@@ -36,6 +38,7 @@ class Preview:
     numbers: tuple[str, ...]
     readable: tuple[str, ...]
     unreachable: tuple[str, ...]
+    advice: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
         """For `redact --json`."""
@@ -50,6 +53,7 @@ class Preview:
             "not_reproducible": {**by_kind, "numbers": list(self.numbers)},
             "readable": list(self.readable),
             "unreachable": list(self.unreachable),
+            "advice": list(self.advice),
         }
 
 
@@ -60,7 +64,7 @@ def preview(ledger: Ledger, targets: Targets) -> Preview:
     resting = rests_on(ledger, targets.causes)
     return Preview(
         targets, found, resting, tuple(_numbers(resting)), tuple(_readable(ledger, targets, resting, seqs)),
-        tuple(_unreachable(ledger.path)),
+        tuple(_unreachable(ledger.path)), tuple(_advice(ledger, found, targets)),
     )  # fmt: skip
 
 
@@ -104,3 +108,12 @@ def _unreachable(path: Path) -> Iterator[str]:
     yield "copies made before: snapshots, bundles, backups, and ledgers of others that replayed it"
     yield "what was printed, exported, reported or published from it"
     yield "free space of the disk and pages of other files, in which the file system may have left old bytes"
+
+
+def _advice(ledger: Ledger, kinds: Mapping[int, str], targets: Targets) -> Iterator[str]:
+    release = ledger.sql(_RELEASE).fetchone()
+    if release and int(release[0]) < _KNOWS_CELLS and any(kinds[seq] == "cell" for seq in targets.bodies):
+        yield (
+            f"the views in this file are release {release[0]}'s, which lose sight of a cell whose own body is withheld;"
+            " `ledger upgrade` gives it views that don't"
+        )

@@ -10,7 +10,8 @@ __all__ = ["withheld_by"]
 
 _BY = (
     "SELECT seq, body ->> '$.category', body ->> '$.reason' FROM main.events AS redact WHERE kind = 'redact'"
-    " AND EXISTS (SELECT 1 FROM json_each(redact.body, ?) WHERE value = ?)"
+    " AND EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(redact.body) THEN redact.body ELSE '{}' END, ?)"
+    " WHERE value = ?)"
 )
 
 

@@ -154,6 +154,7 @@ def _say(preview: Preview, words: Words, *, would: bool) -> None:
         words("No number rests on it.")
     _list(words, "Still readable, and may hold the same text (name them too if they do):", preview.readable)
     _list(words, "Out of reach; see to these yourself:", preview.unreachable)
+    _list(words, "Advice:", preview.advice)
 
 
 def _count(items: Sequence[object], one: str, many: str) -> str:

@@ -51,9 +51,10 @@ def _answered(ledger: Ledger, cell: Event, text: str, freeze: int, *, right: boo
     ledger.append(Draft(score, causes=[cell.seq, read.seq], **place))
 
 
-def measured_ledger(path: Path) -> Path:
-    """Freezes 3 and 4, plan 5, cells 6 to 9; then request, response, parse and score of each cell, from 10 on;
-    tally 26, report 27, publication 28. Every second answer is right; the file is left with its log."""
+def measured_ledger(path: Path, *, answered: int = 4) -> Path:
+    """Freezes 3 and 4, plan 5, cells 6 to 9; then request, response, parse and score of each cell, from 10 on; tally
+    26, report 27, publication 28, where all four cells were `answered`. Every second answer is right. The file is left
+    with its log."""
     with Ledger.create(path) as ledger:
         freezes = [
             Draft(kinds.Freeze(what=what, name=name, digest=DIGEST, identity=DIGEST), blobs={"file": name.encode() * 9})
@@ -72,7 +73,7 @@ def measured_ledger(path: Path) -> Path:
             for at, label in enumerate(MODELS)
             for number in (1, 2)
         ]  # fmt: skip
-        for cell in ledger.append(*cells):
+        for cell in ledger.append(*cells)[:answered]:
             text = SECRET if cell.cell == 1 else f"nothing {cell.cell}"
             _answered(ledger, cell, text, first.seq, right=cell.cell % 2 == 1)
         figures = [
