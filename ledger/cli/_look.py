@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
-from ledger.cli._output import Words, emit_json, emit_json_list, table
+from ledger.cli._output import Words, emit_bytes, emit_json, emit_json_list, table
 
 __all__ = ["log", "runs", "show"]
 
@@ -46,6 +46,9 @@ def log(
 
 def show(
     event: Annotated[str, typer.Argument(metavar="SEQ|HASH", help="An event's seq, or its hash (or the start of it).")],
+    blob: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Print this blob's bytes instead; escaped on a terminal.")
+    ] = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
@@ -55,6 +58,9 @@ def show(
 
     with Ledger.open(db, read_only=True) as ledger:
         seen = inspect(ledger, event)
+        if blob is not None:
+            emit_bytes(ledger.blob(seen.event, blob))
+            return 0
     if as_json:
         emit_json(seen.as_json())
         return 0 if seen.sound else 1
@@ -69,9 +75,9 @@ def show(
     else:
         words(f"body    {'matches its commitment' if seen.body_matches else 'DOES NOT MATCH its commitment'}")
         words(seen.pretty_body, multiline=True)
-    for blob in seen.blobs:
-        size = "" if blob.size is None else f"{blob.size} bytes  "
-        words(f"blob    {blob.name or '(unnamed)'}  {size}{blob.hash[:16]}…  {blob.state}")
+    for each in seen.blobs:
+        size = "" if each.size is None else f"{each.size} bytes  "
+        words(f"blob    {each.name or '(unnamed)'}  {size}{each.hash[:16]}…  {each.state}")
     return 0 if seen.sound else 1
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ledger._screen import printable
 
-__all__ = ["Words", "emit_json", "emit_json_list", "table", "tell"]
+__all__ = ["Words", "emit_bytes", "emit_json", "emit_json_list", "table", "tell"]
 
 
 def tell(text: str) -> None:
@@ -35,6 +35,16 @@ def _json(value: Any) -> str:
 def emit_json(value: Any) -> None:
     """One JSON value on stdout."""
     print(_json(value))
+
+
+def emit_bytes(data: bytes) -> None:
+    """Bytes on stdout: as they are into a file or a pipe, and with everything that a terminal obeys escaped on one."""
+    if sys.stdout.isatty():
+        print(printable(data.decode("utf-8", "backslashreplace"), multiline=True))
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def emit_json_list(name: str, items: Iterable[Any]) -> None:
