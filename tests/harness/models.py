@@ -67,12 +67,24 @@ def envelope(path: str, text: str) -> bytes:
 
 
 @contextmanager
-def model_server(answer: Callable[[str], Answer]) -> Generator[ModelServer]:
-    """Serve `answer(prompt text)` until the block ends. The prompt is the last message's content."""
+def model_server(
+    answer: Callable[[str], Answer], *, tell: Callable[[str], Any] | None = None
+) -> Generator[ModelServer]:
+    """Serve `answer(prompt text)` until the block ends. The prompt is the last message's content.
+
+    `tell(path)` is the JSON for a GET, which is no request to a model; without it there is none.
+    """
     lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            data = json.dumps(tell(self.path)).encode() if tell else b"{}"
+            self.send_response(200 if tell else 404)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
 
         def do_POST(self) -> None:
             length = int(self.headers.get("Content-Length", "0"))
