@@ -126,3 +126,20 @@ def test_a_new_run_freezes_anew_what_was_withheld(db: Path) -> None:
     frozen = rows(db, "SELECT seq FROM events WHERE kind = 'freeze' AND body ->> '$.what' = 'fixture'")
     assert len(frozen) == 2
     assert harness("report", second["run"], "--db", str(db))["not_reproducible"] == []
+
+
+def test_a_withheld_cell_is_still_known_to_be_its_candidates(db: Path) -> None:
+    with model_server(lambda prompt: Answer(perfect(prompt) if len(server.requests) % 3 else "no")) as server:
+        harness(
+            "run", "authority/v0", "--engine", "openai/a", "--engine", "ollama/b", "--base-url", server.openai,
+            "--base-url", server.url, "--epochs", "2", "--limit", "5", "--db", str(db),
+        )  # fmt: skip
+    cells = "SELECT cell, rules, candidate, outcome FROM cells ORDER BY cell, rules"
+    before, report = rows(db, cells), harness("report", "latest", "--db", str(db))
+    assert {row["candidate"] for row in before} == {"openai/a", "ollama/b"}
+    assert len({row["outcome"] for row in before}) > 1
+    redact(db, *(row["seq"] for row in rows(db, "SELECT seq FROM events WHERE kind = 'cell'")))
+    assert rows(db, cells) == before
+    after = harness("report", "latest", "--db", str(db))
+    assert plain(after) == plain(report)
+    assert after["unmeasured"] == report["unmeasured"]

@@ -7,6 +7,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -84,6 +86,20 @@ def test_no_byte_of_it_is_left_in_the_file_or_its_log(path: Path) -> None:
     assert verify(path).verdict == "CONSISTENT"
 
 
+def test_no_byte_is_left_where_it_only_ever_stood_in_the_log(path: Path) -> None:
+    text = "only-in-the-log-5151"
+    with closing(sqlite3.connect(path)) as idle:
+        idle.execute("SELECT count(*) FROM events").fetchone()
+        with Ledger.open(path) as ledger:
+            note = Draft(kinds.Note(text=text), blobs={"file": text.encode() * 2000})
+            (event,) = ledger.append(note)
+        log = path.with_name(path.name + "-wal")
+        assert text.encode() in log.read_bytes()
+        assert text.encode() not in path.read_bytes()
+        withhold(path, f"{event.seq}:file", str(event.seq))
+        assert (log.stat().st_size, text.encode() in stored(path)) == (0, False)
+
+
 def test_no_byte_is_left_of_bodies_and_blobs_of_every_size(tmp_path: Path) -> None:
     path, chance = tmp_path / "ledger.db", random.Random(7)
     marks: dict[int, bytes] = {}
@@ -143,6 +159,32 @@ def test_a_repeat_appends_nothing_and_completes_the_erasing(path: Path) -> None:
     assert redact(path, again, category="secret", reason="a key leaked", wait=QUICK) is None
     assert SECRET.encode() not in stored(path)
     assert verify(path).events == 29
+
+
+def test_others_who_have_the_ledger_open_and_append_to_it_are_no_obstacle(path: Path) -> None:
+    done = threading.Event()
+    with Ledger.open(path) as other:
+
+        def append() -> int:
+            count = 0
+            while not done.is_set():
+                other.append(Draft(kinds.Note(text="meanwhile")))
+                count += 1
+            return count
+
+        with ThreadPoolExecutor(1) as thread:
+            appended = thread.submit(append)
+            try:
+                event = redact(path, cell_of(path, 1), category="secret", reason="a key leaked", wait=10)
+            finally:
+                done.set()
+        assert event is not None
+        assert SECRET.encode() not in stored(path)
+        with pytest.raises(NotFound, match="withheld by a redaction"):
+            other.body(11)
+    verdict = verify(path)
+    assert (verdict.verdict, verdict.withheld) == ("CONSISTENT", 6)
+    assert verdict.events == 28 + 1 + appended.result()
 
 
 KILLED_AT = """
