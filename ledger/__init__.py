@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ledger._export import export_file, export_lines
     from ledger._lock import hold_run, run_is_held
     from ledger._resting import not_reproducible
-    from ledger._runs import find_run
+    from ledger._runs import find_run, run_status
     from ledger._screen import printable
     from ledger._snapshot import snapshot
     from ledger._standing import Standing, runs_set_aside, standing_of, standing_scoreboard
@@ -65,6 +65,7 @@ __all__ = [
     "not_reproducible",
     "printable",
     "run_is_held",
+    "run_status",
     "runs_set_aside",
     "snapshot",
     "standing_of",
@@ -83,7 +84,7 @@ _HOMES = {
     "_export": ("export_file", "export_lines"),
     "_lock": ("hold_run", "run_is_held"),
     "_resting": ("not_reproducible",),
-    "_runs": ("find_run",),
+    "_runs": ("find_run", "run_status"),
     "_screen": ("printable",),
     "_snapshot": ("snapshot",),
     "_standing": ("Standing", "runs_set_aside", "standing_of", "standing_scoreboard"),

@@ -11,21 +11,24 @@ from ledger._lock import run_is_held
 from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
 
-__all__ = ["find_run", "fitting_runs", "list_runs"]
+__all__ = ["find_run", "fitting_runs", "list_runs", "run_status"]
 
-_PLANS = "SELECT run, body ->> '$.name' AS name FROM main.events WHERE kind = 'plan' ORDER BY seq DESC"
+_PLANS = (
+    "SELECT run, body ->> '$.name' AS name, body ->> '$.purpose' AS purpose FROM main.events WHERE kind = 'plan'"
+    " ORDER BY seq DESC"
+)
 _JSON_COLUMNS = ("candidates", "rules", "tags")
 
 
 def fitting_runs(ledger: Ledger, wanted: str) -> list[str]:
     """The ids of the runs that `wanted` may name, the newest first: `latest`, an id, a run's name, the start of an id.
 
-    The first of those that fits counts alone.
+    The first of those that fits counts alone. `latest` is the newest evaluation; a probe where there is nothing else.
     """
     plans = ledger.rows(_PLANS)
     ids = [str(plan["run"]) for plan in plans]
     if wanted == "latest":
-        return ids[:1]
+        return ([str(plan["run"]) for plan in plans if plan["purpose"] == "evaluation"] or ids)[:1]
     if wanted in ids:
         return [wanted]
     named = [str(plan["run"]) for plan in plans if plan["name"] == wanted]
@@ -48,6 +51,11 @@ def find_run(ledger: Ledger, wanted: str) -> str:
     raise NotFound(f"no run fits {wanted!r}; `ledger runs` lists them")
 
 
+def run_status(ledger: Ledger, run: str, stored: str) -> str:
+    """A run's status as people are told it: one that the view calls open while nobody holds it was interrupted."""
+    return "interrupted" if stored == "open" and not run_is_held(ledger.path, run) else stored
+
+
 def list_runs(ledger: Ledger) -> Iterator[dict[str, Any]]:
     """The rows of the view `runs`, newest first; a run that is open while nobody holds it was interrupted.
 
@@ -55,8 +63,7 @@ def list_runs(ledger: Ledger) -> Iterator[dict[str, Any]]:
     """
     standing = standing_of_runs(ledger)
     for row in ledger.view("runs", order_by="seq desc"):
-        if row["status"] == "open" and not run_is_held(ledger.path, str(row["run"])):
-            row["status"] = "interrupted"
+        row["status"] = run_status(ledger, str(row["run"]), str(row["status"]))
         for name in _JSON_COLUMNS:
             if isinstance(row.get(name), str):
                 row[name] = json.loads(row[name])

@@ -353,6 +353,36 @@ def wilson(k: int, n: int) -> tuple[float, float]:
     return (centre - half) / (1 + z * z / n), (centre + half) / (1 + z * z / n)
 
 
+def told(db: Path, *arguments: str) -> tuple[int, str, str]:
+    process = start("report", *arguments, "--db", str(db))
+    out, errors = process.communicate(timeout=60)
+    return process.returncode, out, errors
+
+
+def test_a_report_says_which_run_it_is_and_how_far_it_came(db: Path) -> None:
+    with model_server(lambda prompt: Answer(perfect(prompt))) as server:
+        done = harness(
+            "run", "authority/v1", "--engine", "ollama/m", "--base-url", server.url, "--limit", "2", "--epochs", "3",
+            "--name", "small", "--db", str(db),
+        )  # fmt: skip
+    status, out, _ = told(db, "latest")
+    first, second, *_ = out.splitlines()
+    assert status == 0
+    assert first.startswith(f"run {done['run']} (small), partial, 6 of 6 cells asked, 3 epochs, only the first 2 cases")
+    assert "too narrow" in second
+    assert harness("report", "latest", "--db", str(db))["status"] == "partial"
+
+
+def test_a_probe_has_no_report_and_is_not_the_latest_run(db: Path) -> None:
+    with model_server(lambda prompt: Answer(perfect(prompt) if "Memory:" in prompt else "Hi.")) as server:
+        done = harness("run", "authority/v0", "--engine", "ollama/m", "--base-url", server.url, "--db", str(db))
+        probed = harness("probe", "ollama/m", "--base-url", server.url, "--prompt", "Say hi.", "--db", str(db))
+    assert harness("report", "latest", "--db", str(db))["run"] == done["run"]
+    status, _, errors = told(db, probed["run"])
+    assert status == 2
+    assert "is a probe, which no scoreboard counts" in errors
+
+
 def test_a_parameter_set_to_null_is_left_out_of_the_request(db: Path) -> None:
     with model_server(lambda prompt: Answer(perfect(prompt))) as server:
         harness(
