@@ -202,7 +202,7 @@ def test_an_accept_needs_a_reason_and_a_known_name(lab: Experiment) -> None:
         assert "endpoint or code" in lab.resume("--accept", "weather", "--reason", "x", expect=2)["errors"]
 
 
-def test_a_server_at_a_new_address_is_refused_until_it_is_accepted_and_every_view_can_show_it(lab: Experiment) -> None:
+def test_a_server_at_a_new_address_is_refused_until_it_is_accepted_and_the_report_shows_it(lab: Experiment) -> None:
     with model_server(answering(3)) as server:
         run = lab.run(server, expect=3)["run"]
         old = server.url
@@ -222,6 +222,10 @@ def test_a_server_at_a_new_address_is_refused_until_it_is_accepted_and_every_vie
         "endpoint", old, new, "it was restarted",
     )  # fmt: skip
     assert lab.rows("SELECT run FROM events WHERE kind = 'accept'") == [{"run": run}]
+    (told,) = lab.harness("report", run)["accepted"]
+    assert (told["component"], told["before"], told["after"], told["reason"]) == (
+        "endpoint", old, new, "it was restarted",
+    )  # fmt: skip
     assert lab.verified() == "CONSISTENT"
 
 

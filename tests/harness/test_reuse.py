@@ -151,6 +151,20 @@ def test_an_error_is_no_answer_and_is_asked_again(lab: Experiment) -> None:
     assert "2 cells are asked because no earlier run has an answer for them" in done["errors"]
 
 
+def test_the_report_shows_reused_apart_from_fresh(lab: Experiment) -> None:
+    answer = answering(4)
+    with model_server(answer) as server:
+        plain = lab.run(server, expect=3)["run"]
+        answer.left[0] = 1000
+        mixed = asked_by(lab, server)[0]["run"]
+    report = lab.harness("report", mixed)
+    assert report["answers"] == [{"candidate": "ollama/m", "fresh": 2, "reused": 4}]
+    assert lab.harness("report", plain)["answers"] == [{"candidate": "ollama/m", "fresh": 6, "reused": 0}]
+    process = lab.start("harness", "report", mixed)
+    out, _ = process.communicate(timeout=60)
+    assert "REUSED: 4 cells of ollama/m take over responses of earlier runs; 2 were asked in this one" in out
+
+
 def test_a_limited_run_is_continued_by_a_run_without_the_limit(lab: Experiment) -> None:
     with model_server(answering(1000)) as server:
         lab.run(server, "--limit", "3")
