@@ -52,7 +52,8 @@ class ScreenProgress:
             bar.update(task, completed=self._done, failed=failed)
         elif self._done == self._planned or time.monotonic() - self._told >= _EVERY_SECONDS:
             self._told = time.monotonic()
-            self._tell(f"{self._done} of {self._planned} cells" + (f"; unmeasured under every rule set: {failed}" if failed else ""))
+            said = f"; unmeasured under every rule set: {failed}" if failed else ""
+            self._tell(f"{self._done} of {self._planned} cells{said}")
 
     def stopped(self, candidate: str, reason: str) -> None:
         """A candidate's provider is asked no more."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness._errors import UsageError
 from harness._history import History, read_history
-from ledger import Ledger, Standing, not_reproducible, printable, standing_of, standing_scoreboard
+from ledger import Ledger, Standing, not_reproducible, printable, run_status, standing_of, standing_scoreboard
 
 __all__ = ["RunReport", "StandingReport", "read_report", "read_standing", "render_report", "render_standing"]
 
@@ -24,13 +24,16 @@ _FLAGS = (
     " CROSS JOIN main.events AS cell ON cell.run = parse.run AND cell.kind = 'cell' AND cell.cell = parse.cell"
     " WHERE parse.run = ? AND parse.kind = 'parse' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
 )
-_RUN = "SELECT run, suite, planned, status, candidates, name, via FROM main.runs WHERE run = ?"
+_RUN = (
+    'SELECT run, suite, purpose, planned, asked, status, candidates, name, epochs, "limit" FROM main.runs WHERE run = ?'
+)
 
 
 @dataclass(frozen=True)
 class RunReport:
     """One run's numbers as the views give them. `scoreboard` and `unmeasured` are rows of those views.
 
+    `about` is the run in one line; `repeated` says that each case was asked more than once.
     `flags` counts the cells that were read with a flag: a leniency that was used, a salvaged value, a cut stream.
     `standing` says whether the run was superseded, and what taints it rests on; each row of `scoreboard` has `tainted`.
     `withheld` counts, by (candidate, rule set), the scores that rest on what a redaction withholds: the numbers stand,
@@ -39,6 +42,9 @@ class RunReport:
 
     run: str
     suite: str
+    status: str
+    about: str
+    repeated: bool
     candidates: Sequence[str]
     planned: int
     scoreboard: Sequence[Mapping[str, Any]]
@@ -53,6 +59,7 @@ class RunReport:
         return {
             "run": self.run,
             "suite": self.suite,
+            "status": self.status,
             "candidates": list(self.candidates),
             "planned": self.planned,
             "superseded": self.standing.superseded is not None,
@@ -75,11 +82,14 @@ class RunReport:
 def read_report(ledger: Ledger, run: str, rules: Sequence[str] = ()) -> RunReport:
     """Read the views for one run; `rules` keeps only rule sets of these names or labels.
 
-    Raises UsageError when a rule set that was named has never been applied to the run.
+    Raises UsageError when a rule set that was named has never been applied to the run, and for a probe, which no
+    scoreboard counts.
     """
     import json
 
     (row,) = ledger.rows(_RUN, (run,))
+    if row["purpose"] == "probe":
+        raise UsageError(f"{run} is a probe, which no scoreboard counts; `ledger log --run {run}` shows it")
     board = ledger.rows(_BOARD, (run,))
     failures = ledger.rows(_FAILURES, (run,))
     flags = ledger.rows(_FLAGS, (run,))
@@ -99,10 +109,22 @@ def read_report(ledger: Ledger, run: str, rules: Sequence[str] = ()) -> RunRepor
         each["tainted"] = standing.taints_number(each["candidate"], each["rules"])
         each["reproducible"] = (each["candidate"], each["rules"]) not in withheld
     candidates = json.loads(row["candidates"])
+    status = run_status(ledger, run, row["status"])
     return RunReport(
-        run, row["suite"], candidates, row["planned"], board, failures, flags, standing, withheld,
-        read_history(ledger, run),
+        run, row["suite"], status, _about(row, status), row["epochs"] > 1, candidates, row["planned"], board, failures,
+        flags, standing, withheld, read_history(ledger, run),
     )  # fmt: skip
+
+
+def _about(row: Mapping[str, Any], status: str) -> str:
+    said = [f"run {row['run']}" + (f" ({row['name']})" if row["name"] else "")]
+    said.append("still running, or stopped without a word" if status == "open" else status)
+    said.append(f"{row['asked']} of {row['planned']} cells asked")
+    if row["epochs"] > 1:
+        said.append(f"{row['epochs']} epochs")
+    if row["limit"] is not None:
+        said.append(f"only the first {row['limit']} cases (--limit)")
+    return ", ".join(said)
 
 
 @dataclass(frozen=True)
@@ -177,8 +199,10 @@ def render_report(report: RunReport) -> Sequence[object]:
     def text(value: object) -> Text:
         return Text(printable(str(value)))
 
-    lines = (*_marks(report.standing), *_untold(report), *report.history.sentences())
+    lines = (report.about, *_marks(report.standing), *_untold(report), *report.history.sentences())
     shown: list[object] = [text(line) for line in lines]
+    if report.repeated:
+        shown.append(text("Each case was asked more than once; the intervals take repeats as independent: too narrow."))
     for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
         title = text(f"{report.suite} under {rules}: {candidate}")
         if report.standing.superseded is not None:

@@ -125,8 +125,8 @@ class Ledger:
     def close(self) -> None:
         """Close every connection. What was appended is durable already."""
         self._thread.shutdown(wait=True)
-        # The writer goes last: SQLite folds the log into the file when the last connection that may write is closed, and
-        # a person who copies the file alone then copies everything.
+        # The writer goes last: SQLite folds the log into the file when the last connection that may write is closed,
+        # and a person who copies the file alone then copies everything.
         with self._writer_lock:
             self._closed = True
             with self._reader_lock:

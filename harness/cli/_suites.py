@@ -52,7 +52,7 @@ def freeze(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Fix a suite's prompt, fixtures and rule sets in the ledger ahead of any run: the chain then shows what stood first."""
+    """Fix a suite's prompt, fixtures and rule sets ahead of any run: the chain then shows what stood first."""
     from harness._job import freeze_job
 
     frozen, created = freeze_job(suite, rules or (), db)

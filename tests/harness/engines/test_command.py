@@ -12,8 +12,7 @@ from tests.harness.test_run import harness, rows, start
 
 CLEAN = "import sys; sys.stdin.read(); print('{\"proposals\": []}')"
 SPOILT = (
-    "import sys; sys.stdin.read();"
-    " sys.stdout.write('{\"proposals\": [], \"why\": \"a long wor\\x1b[3D\\x1b[K\\nword\"}')"
+    'import sys; sys.stdin.read(); sys.stdout.write(\'{"proposals": [], "why": "a long wor\\x1b[3D\\x1b[K\\nword"}\')'
 )
 COLOUR = "import sys; sys.stdin.read(); sys.stdout.write('\\x1b[32m{\"proposals\": []}\\x1b[0m')"
 ECHO = "import sys; text = sys.stdin.read(); assert 'Memory' in text; print('{\"proposals\": []}')"
@@ -46,9 +45,7 @@ def test_control_codes_inside_the_answer_are_named_for_what_they_are(tmp_path: P
 
 def test_the_bytes_of_the_terminal_are_kept_as_they_came(tmp_path: Path) -> None:
     reasons(tmp_path, COLOUR)
-    (row, *_) = rows(
-        tmp_path / "ledger.db", "SELECT data FROM blobs JOIN events USING (seq) WHERE kind = 'response'"
-    )
+    (row, *_) = rows(tmp_path / "ledger.db", "SELECT data FROM blobs JOIN events USING (seq) WHERE kind = 'response'")
     assert row["data"] == b'\x1b[32m{"proposals": []}\x1b[0m'
 
 
