@@ -17,8 +17,8 @@ from ledger._views import over_views
 
 __all__ = ["Impact", "impact_of"]
 
-_ONE_TARGET = {"taints_in_force": "SELECT 0 AS seq, '' AS at, :what AS what, :id AS id, '' AS reason"}
-_REACHED = over_views("SELECT seq, kind, run, cell FROM tainted_events", _ONE_TARGET)
+_ONE_TARGET = {"taints_in_force": "SELECT 0 AS seq, '' AS at, ?1 AS what, ?2 AS id, '' AS reason"}
+_REACHED = over_views("SELECT seq, kind, run FROM tainted_events", _ONE_TARGET)
 _RUNS = (
     "SELECT run, body ->> '$.name' AS name, body ->> '$.suite' AS suite, seq AS plan, at AS opened_at"
     " FROM main.events WHERE kind = 'plan' AND run IN (SELECT value FROM json_each(?)) ORDER BY seq"
@@ -84,11 +84,10 @@ def impact_of(ledger: Ledger, target: Found) -> Impact:
     """Everything in this ledger that rests on the target."""
     by_kind: dict[str, list[int]] = {}
     runs: set[str] = set()
-    count = 0
-    for row in ledger.rows(_REACHED, {"what": target.target.what, "id": target.target.id}):
-        count += 1
-        by_kind.setdefault(row["kind"], []).append(row["seq"])
-        runs.add(row["run"])
+    reached = ledger.sql(_REACHED, (target.target.what, target.target.id)).fetchall()
+    for seq, kind, run in reached:
+        by_kind.setdefault(kind, []).append(seq)
+        runs.add(run)
 
     def seqs(kind: str) -> str:
         return json.dumps(sorted(by_kind.get(kind, [])))
@@ -106,7 +105,7 @@ def impact_of(ledger: Ledger, target: Found) -> Impact:
         causes = json.loads(row.pop("causes"))
         # A withheld body says no more which report it was: the line does.
         row["report"] = row["report"] or next((cause for cause in causes if cause in known), None)
-    return Impact(target, count, _runs(ledger, runs, scores), scores, tallies, reports, published)
+    return Impact(target, len(reached), _runs(ledger, runs, scores), scores, tallies, reports, published)
 
 
 def _runs(ledger: Ledger, runs: set[str], scores: Sequence[Row]) -> list[dict[str, Any]]:

@@ -43,6 +43,10 @@ def over_views(query: str, given: Mapping[str, str] | None = None) -> str:
     need(query)
     if not ordered:
         return query
-    # RECURSIVE only permits recursion; a name that is a table elsewhere can't be meant, for ours come first.
-    tables = ", ".join(f"{name} AS (\n{text}\n)" for name, text in ordered.items())
+    # As views are: a table expression that is read twice would be worked out whole, for one row that is wanted of it.
+    # What walks a graph is better walked once.
+    tables = ", ".join(
+        f"{name} AS {'' if 'WITH RECURSIVE' in text else 'NOT '}MATERIALIZED (\n{text}\n)"
+        for name, text in ordered.items()
+    )
     return f"WITH {tables}\n{query}"

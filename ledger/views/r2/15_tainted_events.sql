@@ -2,7 +2,7 @@
 -- forward, and what stands in bodies where an edge would say too much or too little: from a frozen fixture, prompt or
 -- rule set only to the cells and readings that used it (a plan names all of its freezes); from a score to the tallies
 -- that counted it (a score's last say before the tally), and so to the reports that rest on those; from a report to
--- whom it was published. A withheld cell can't say what it used, so it counts as using it.
+-- whom it was published. A withheld cell can't say of which fixture it was, so it counts as one of each of its run.
 
 CREATE VIEW tainted_events AS
 WITH RECURSIVE rule_sets(taint, run, rules) AS (
@@ -49,9 +49,9 @@ seeds(taint, seq, whole) AS (
   FROM taints_in_force AS found
   CROSS JOIN events AS plan ON plan.kind = 'plan'
   CROSS JOIN json_each(plan.body, '$.candidates') AS candidate
-  CROSS JOIN events AS cell ON cell.run = plan.run AND cell.kind = 'cell'
+  CROSS JOIN cell_candidates AS cell ON cell.run = plan.run
   WHERE found.what = 'candidate' AND found.id IN (candidate.value ->> '$.label', candidate.value ->> '$.digest')
-    AND (cell.body IS NULL OR cell.body ->> '$.candidate' = candidate.value ->> '$.label')
+    AND cell.candidate = candidate.value ->> '$.label'
   UNION
   SELECT found.seq, parse.seq, 0
   FROM taints_in_force AS found
@@ -90,25 +90,22 @@ reached(taint, seq, kind, run, cell, whole) AS (
   WHERE reached.kind = 'freeze' AND used.value ->> '$.freeze' = reached.seq
     AND (cell.body IS NULL OR cell.body ->> '$.fixture' = used.value ->> '$.name')
   UNION
-  SELECT reached.taint, cell.seq, cell.kind, cell.run, cell.cell, 0
+  SELECT reached.taint, cell.seq, 'cell', cell.run, cell.cell, 0
   FROM reached
   CROSS JOIN events AS plan ON plan.kind = 'plan'
   CROSS JOIN json_each(plan.body, '$.candidates') AS used
-  CROSS JOIN events AS cell ON cell.run = plan.run AND cell.kind = 'cell'
+  CROSS JOIN cell_candidates AS cell ON cell.run = plan.run
   WHERE reached.kind = 'freeze' AND used.value ->> '$.prompt_freeze' = reached.seq
-    AND (cell.body IS NULL OR cell.body ->> '$.candidate' = used.value ->> '$.label')
+    AND cell.candidate = used.value ->> '$.label'
   UNION
   SELECT reached.taint, tally.seq, tally.kind, tally.run, tally.cell, 0
   FROM reached
-  CROSS JOIN events AS score ON score.seq = reached.seq
   CROSS JOIN events AS tally ON tally.run = reached.run AND tally.kind = 'tally'
   WHERE reached.kind = 'score' AND NOT reached.whole AND tally.seq > reached.seq
-    AND tally.body ->> '$.rules' = score.body ->> '$.rules'
-    AND NOT EXISTS (
-      SELECT 1 FROM events AS later
-      WHERE later.run = reached.run AND later.kind = 'score' AND later.cell = reached.cell
-        AND later.seq > reached.seq AND later.seq < tally.seq
-        AND later.body ->> '$.rules' = score.body ->> '$.rules')
+    AND reached.seq = (
+      SELECT max(score.seq) FROM events AS score
+      WHERE score.run = reached.run AND score.kind = 'score' AND score.cell = reached.cell AND score.seq < tally.seq
+        AND score.body ->> '$.rules' = tally.body ->> '$.rules')
   UNION
   -- A report that names no tally and no score among its causes rests on all of the run that it speaks of.
   SELECT reached.taint, report.seq, report.kind, report.run, report.cell, 0

@@ -5,10 +5,10 @@ CREATE VIEW tainted_numbers AS
 SELECT DISTINCT
   found.taint AS taint,
   found.run AS run,
-  cell.body ->> '$.candidate' AS candidate,
+  cell.candidate AS candidate,
   score.body ->> '$.rules' AS rules
 FROM tainted_events AS found
-LEFT JOIN events AS cell ON cell.run = found.run AND cell.kind = 'cell' AND cell.cell = found.cell
+LEFT JOIN cell_candidates AS cell ON cell.run = found.run AND cell.cell = found.cell
 LEFT JOIN events AS score ON score.seq = found.seq AND found.kind = 'score'
 WHERE found.kind IN ('plan', 'cell')
   OR (found.kind = 'score' AND NOT EXISTS (
