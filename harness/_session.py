@@ -269,10 +269,12 @@ class Session:
         for rules in self.rules:
             try:
                 derived = derive(reply, ask=self.suite.ask, stages=self.stages, case=measurement.case, rules=rules)
+                made = self._derived(measurement, rules, evidence, derived, position + len(drafts))
+                for draft in made:
+                    draft.check()
             except Exception as problem:  # noqa: BLE001  a fault in our own code is an outcome of the cell, by name
-                drafts += self._internal(measurement, rules, evidence, problem, position + len(drafts))
-            else:
-                drafts += self._derived(measurement, rules, evidence, derived, position + len(drafts))
+                made = self._internal(measurement, rules, evidence, problem, position + len(drafts))
+            drafts += made
             body = drafts[-1].body
             assert isinstance(body, Score)
             scores.append(body)

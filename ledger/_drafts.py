@@ -44,6 +44,10 @@ class Draft:
     causes: Sequence[int | Earlier] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
+    def check(self) -> None:
+        """Raise the BadBody that an append of this draft would raise for its body; writes nothing."""
+        prepare(self)
+
 
 class BlobRow(NamedTuple):
     """A blob's row, but for its id and seq."""

@@ -21,11 +21,18 @@ from harness.parse._types import ReadRules
 
 __all__ = ["CLOSING_TAG", "OPENING_TAG", "Block", "Spot", "Survey", "survey"]
 
-_NAMES: Final = r"(?:[a-z][\w.-]*:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)"
-OPENING_TAG: Final = re.compile(rf"<{_NAMES}(?:\s[^<>]*)?(?<!/)>", re.IGNORECASE)
-CLOSING_TAG: Final = re.compile(rf"</\s*{_NAMES}\s*>", re.IGNORECASE)
+_NAMES: Final = (
+    r"(?:[a-z][\w.-]*:)?(?:(?:ant)?think(?:ing)?|(?:inner[_-]?)?thoughts?|inner[_-]?monologue"
+    r"|reason(?:ing)?|reflection|analysis|scratch[_-]?pad)"
+)
+# Beside tags in angle brackets: Mistral's [THINK], Kimi's ◁think▷, and marks of chat formats that leaked into a text.
+OPENING_TAG: Final = re.compile(
+    rf"<{_NAMES}(?:\s[^<>]*)?(?<!/)>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|channel\|>analysis<\|message\|>",
+    re.IGNORECASE,
+)
+CLOSING_TAG: Final = re.compile(rf"</\s*{_NAMES}\s*>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|end\|>", re.IGNORECASE)
 _EVENT: Final = re.compile(
-    rf"[{{}}\[\]]|^[ \t]*+(?:`{{3,}}|~{{3,}})|`{{3,}}|(?P<open>{OPENING_TAG.pattern})|(?P<close>{CLOSING_TAG.pattern})",
+    rf"(?P<open>{OPENING_TAG.pattern})|(?P<close>{CLOSING_TAG.pattern})|[{{}}\[\]]|^[ \t]*+(?:`{{3,}}|~{{3,}})|`{{3,}}",
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKS: Final = re.compile(r"[{}\[\]]|^[ \t]*+(?:`{3,}|~{3,})|`{3,}", re.MULTILINE)

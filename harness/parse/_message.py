@@ -40,7 +40,17 @@ class Message:
     @property
     def text(self) -> str | None:
         """The text blocks, joined; None without any."""
-        return "".join(self.texts) if self.texts else None
+        return _paired("".join(self.texts)) if self.texts else None
+
+
+def _paired(text: str) -> str:
+    """The text, with a surrogate pair that was cut between two pieces of a stream made one character again."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        return text
 
 
 def as_text(value: object) -> str:
