@@ -11,13 +11,6 @@ from typing import Any
 
 import pytest
 
-from harness._freeze import freeze_suite
-from harness._given import Given
-from harness._plan import add_cells, lay_out, plan_run
-from harness._rules import load_rules
-from harness._suite import load_suite
-from harness.engines import resolve_engine
-from ledger import Ledger, new_run_id
 from tests.harness.experiments import Experiment, answering, lines
 from tests.harness.models import Answer, ModelServer, model_server
 from tests.harness.test_run import perfect, wait_for
@@ -228,25 +221,18 @@ def test_a_reply_that_was_recorded_and_never_scored_is_scored_and_not_paid_for_a
 
 def test_a_run_whose_cells_were_never_all_written_down_gets_the_rest_of_them(lab: Experiment) -> None:
     """What a process leaves that was killed while it planned: the plan, and the first two of six cells."""
+    plan = lab.copy_source() / "harness" / "_plan.py"
+    whole = plan.read_text("utf-8")
+    appended = "        seqs += [event.seq for event in ledger.append(*drafts)]\n"
+    assert appended in whole
+    dying = whole.replace("_CELLS_AN_APPEND = 500", "_CELLS_AN_APPEND = 2")
     with model_server(answering(1000)) as server:
-        given = Given("fixtures/authority", ["ollama/m"], addressed=True)
-        suite, fixtures = load_suite(str(lab.suite / "v0"))
-        rules = [load_rules(suite, name) for name in suite.rule_names]
-        candidate = resolve_engine("ollama/m", base_url=server.url, parameters=suite.parameters, environ={})
-        asking = candidate.with_prompt(suite.prompt_file)
-        with Ledger.create(lab.db) as ledger:
-            frozen = freeze_suite(ledger, suite, fixtures, rules)
-            key = bytes.fromhex(ledger.genesis.identity_key)
-            cases = [("v0", case) for case in fixtures[0].cases]
-            whole = lay_out(suite, cases, [asking], epochs=1, arm="", key=key)
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("harness._plan.add_cells", lambda *arguments: add_cells(*arguments[:3], whole[:2]))
-                plan_run(
-                    ledger, new_run_id(), suite=suite, fixtures=fixtures, rules=rules, candidates=[asking],
-                    frozen=frozen, epochs=1, limit=None, via="live", given=given.text(),
-                )  # fmt: skip
-        assert len(lab.bodies("cell")) == 2
-        done = lab.resume()
+        plan.write_text(dying.replace(appended, f"{appended}        __import__('os')._exit(9)\n"), "utf-8")
+        process = lab.start("harness", "run", "authority/v0", "--engine", "ollama/m", "--base-url", server.url)
+        process.communicate(timeout=60)
+        assert (process.returncode, len(server.requests), len(lab.bodies("cell"))) == (9, 0, 2)
+        plan.write_text(whole, "utf-8")
+        done = lab.resume("--accept", "code", "--reason", "the fault that killed it was mended")
         assert (done["status"], done["asked"], len(server.requests)) == ("complete", 6, 6)
     assert [body["cell"] for body in lab.bodies("cell")] == [1, 2, 3, 4, 5, 6]
     assert [body["case"] for body in lab.bodies("cell")] == [case["id"] for case in lines(lab.cases)]
