@@ -16,6 +16,7 @@ __all__ = ["CommandFailed", "Framing", "classify", "describe", "framing"]
 Framing = Literal["length", "chunked", "close"]
 """How a body's end is told (RFC 9112, section 6.3): by Content-Length, by a last chunk, or by the connection's end."""
 
+
 class CommandFailed(Exception):
     """A local command could not be started, or ended with a status other than 0."""
 
