@@ -17,6 +17,10 @@ _PLANS = (
     "SELECT run, body ->> '$.name' AS name, body ->> '$.purpose' AS purpose FROM main.events WHERE kind = 'plan'"
     " ORDER BY seq DESC"
 )
+_ACCEPTED = (
+    "SELECT run, body ->> '$.component' AS component FROM main.events WHERE kind = 'accept' AND body IS NOT NULL"
+    " ORDER BY seq"
+)
 _JSON_COLUMNS = ("candidates", "rules", "tags")
 
 
@@ -59,9 +63,13 @@ def run_status(ledger: Ledger, run: str, stored: str) -> str:
 def list_runs(ledger: Ledger) -> Iterator[dict[str, Any]]:
     """The rows of the view `runs`, newest first; a run that is open while nobody holds it was interrupted.
 
-    Superseded and tainted ones are marked as this release understands it, whichever release's view the file has.
+    `accepted` names the components that a person let move under a run. Superseded and tainted runs are marked as this
+    release understands it, whichever release's view the file has.
     """
     standing = standing_of_runs(ledger)
+    accepted: dict[str, list[str]] = {}
+    for each in ledger.rows(_ACCEPTED):
+        accepted.setdefault(str(each["run"]), []).append(str(each["component"]))
     for row in ledger.view("runs", order_by="seq desc"):
         row["status"] = run_status(ledger, str(row["run"]), str(row["status"]))
         for name in _JSON_COLUMNS:
@@ -70,6 +78,7 @@ def list_runs(ledger: Ledger) -> Iterator[dict[str, Any]]:
         stands = standing.get(str(row["run"]), Standing())
         row["superseded"] = stands.superseded is not None
         row["superseded_by"] = stands.by
+        row["accepted"] = list(dict.fromkeys(accepted.get(str(row["run"]), [])))
         row["tainted"] = bool(stands.taints)
         row["taints"] = [mark.taint for mark in stands.taints]
         yield row

@@ -95,12 +95,12 @@ def runs(db: Db = DEFAULT_DB, as_json: AsJson = False) -> int:
     if not found:
         words("No runs yet.")
         return 0
-    header = ("run", "status", "planned", "asked", "suite", "name", "opened", "superseded by", "tainted by")
+    header = ("run", "status", "planned", "asked", "suite", "name", "opened", "superseded by", "tainted by", "accepted")
     rows = [
         (
             row["run"], row["status"], row["planned"], row["asked"], row["suite"], row["name"],
             str(row["opened_at"])[:16], row["superseded_by"] or ("(none)" if row["superseded"] else ""),
-            ", ".join(map(str, row["taints"])),
+            ", ".join(map(str, row["taints"])), ", ".join(row["accepted"]),
         )
         for row in found
     ]  # fmt: skip

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from ledger import Ledger
+from ledger._runs import list_runs
 from tests.harness.experiments import Experiment, answering, lines
 from tests.harness.models import Answer, ModelServer, model_server
 from tests.harness.test_run import perfect, wait_for
@@ -214,6 +216,8 @@ def test_a_reply_that_was_recorded_and_never_scored_is_scored_and_not_paid_for_a
         session.write_text(whole, "utf-8")
         done = lab.resume("--accept", "code", "--reason", "the fault that killed it was mended")
         assert (done["status"], done["asked"], len(server.requests)) == ("complete", 2, 6)
+    with Ledger.open(lab.db, read_only=True) as ledger:
+        assert [run["accepted"] for run in list_runs(ledger)] == [["code"]]
     assert lab.rows("SELECT count(*) AS n FROM events WHERE kind = 'fault'") == [{"n": 0}]
     outcomes = lab.rows("SELECT DISTINCT outcome FROM cells")
     assert outcomes == [{"outcome": "correct"}]
