@@ -16,7 +16,7 @@ from harness._identity import digest, file_digest, tagged_form
 from harness._json import members
 from harness._plan import code_digests, digest_of_candidate
 from harness._recorded import Record
-from harness._rules import RuleSet, stage_sources
+from harness._rules import RuleSet, moved_sources
 from harness._suite import Fixture, Suite
 from ledger.kinds import Freeze, PlanCandidate
 
@@ -274,15 +274,9 @@ def moved_rules(record: Record, frozen: Sequence[FrozenRules], now: Mapping[str,
     return found
 
 
-def moved_code(record: Record, frozen: Sequence[FrozenRules], stages: str) -> list[Moved]:
+def moved_code(record: Record, frozen: Sequence[FrozenRules]) -> list[Moved]:
     """Packages whose sources aren't those of the plan, or of the last accept; `paths` names modules that score."""
-    sources = {name: file_digest(source) for name, source in stage_sources(stages).items()}
-    modules = {
-        name
-        for each in frozen
-        for name in {*sources, *each.freeze.sources}
-        if sources.get(name) != each.freeze.sources.get(name)
-    }
+    modules = {name for each in frozen for name in moved_sources(each.rules)}
     now = code_digests()
     found: list[Moved] = []
     for package in sorted({*now, *record.plan.code}):

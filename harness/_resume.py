@@ -317,7 +317,7 @@ def _compare(ledger: Ledger, record: Record, now: _Now, frozen: _Frozen) -> list
         moved += moved_cases(fixture, now.fixtures[fixture.name], key)
     moved += moved_candidates(record, now.suite, now.candidates, now.arm, key)
     moved += moved_rules(record, frozen.rules, now.rules)
-    return moved + moved_code(record, frozen.rules, now.suite.stages)
+    return moved + moved_code(record, frozen.rules)
 
 
 def _refused(moved: Sequence[Moved], job: ResumeJob) -> list[Moved]:
