@@ -16,7 +16,7 @@ from harness._identity import file_digest
 
 __all__ = ["PROTOCOLS", "Candidate", "Protocol"]
 
-Protocol = Literal["openai", "anthropic", "ollama", "command"]
+Protocol = Literal["openai", "anthropic", "ollama", "command", "text"]
 PROTOCOLS: tuple[Protocol, ...] = ("openai", "anthropic", "ollama")
 """Those that are spoken over HTTP; `command` is a local program on a terminal."""
 

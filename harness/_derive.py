@@ -145,8 +145,13 @@ def _measured_score(rules: RuleSet, stages: Stages, case: Case, value: JSON, con
 def unmeasured_score(
     rules: RuleSet, stages: Stages, case: Case, *, status: str, stage: str, reason: str, domain: str
 ) -> Score:
-    """The score of a cell that has no measurement: it names why, and no value stands in for what isn't known."""
+    """The score of a cell that has no measurement: it names why, and no value stands in for what isn't known.
+
+    Where the rule set's policy counts such cells all the same, the outcome stays, and the score names the policy.
+    """
+    applies = _applies(rules, stages, case)
+    counted = rules.policy.figures(status, reason, applies) if rules.policy else {}
     return Score(
         rules=rules.label, outcome="unmeasured", status=status, stage=stage, reason=reason, domain=domain, value=None,
-        applies=_applies(rules, stages, case), metrics={},
+        applies=applies, metrics=counted, policy=rules.policy.name if rules.policy and counted else "",
     )  # fmt: skip

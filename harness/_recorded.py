@@ -10,14 +10,17 @@ from harness._capture import Exchange
 from harness._errors import UsageError
 from harness.parse import Wire
 from ledger import Event, Ledger, NotFound
-from ledger.kinds import Accept, Cell, Close, Fault, Plan, Request, Response, Reuse, Score
+from ledger.kinds import Accept, Cell, Close, Fault, Import, Plan, Request, Response, Reuse, Score
 
 __all__ = ["Attempt", "Record", "attempts_of", "exchange_of", "read_record"]
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt by its events. `request` is None where the harness could not make one, or the response was reused."""
+    """One attempt by its events. `request` is None where the harness could not make one, and where nobody asked here.
+
+    `response` is then a reuse, or the import of what somebody else captured.
+    """
 
     number: int
     request: Event | None
@@ -124,6 +127,7 @@ def _attempts(
         faults.update(dict.fromkeys(known, event))
         if not known and isinstance(body, Fault) and event.cell:
             alone.append((event, body))
+    imported = {event.seq: event for event in events("import") if event.cell}
     found: dict[int, list[Attempt]] = {}
     for event in requests:
         body = _body(ledger, event)
@@ -131,8 +135,13 @@ def _attempts(
         # A request whose body was withheld still counts: it follows on the one before it.
         number = body.attempt if isinstance(body, Request) else (before[-1].number + 1 if before else 0)
         before.append(Attempt(number, event, responses.get(event.seq), faults.get(event.seq)))
+    failed = {cause: event for event, _ in alone for cause in event.causes if cause in imported}
     for event, body in alone:
-        found.setdefault(event.cell, []).append(Attempt(body.attempt or 0, None, None, event))
+        if not any(cause in imported for cause in event.causes):
+            found.setdefault(event.cell, []).append(Attempt(body.attempt or 0, None, None, event))
+    for event in imported.values():
+        fault = failed.get(event.seq)
+        found.setdefault(event.cell, []).append(Attempt(0, None, None if fault else event, fault))
     reused: set[int] = set()
     for event in events("reuse"):
         reused.add(event.cell)
@@ -171,6 +180,8 @@ def _response_exchange(ledger: Ledger, attempt: Attempt, reason: tuple[str, str]
     stands = attempt.response
     body = ledger.body(stands)
     origin = stands
+    if isinstance(body, Import):
+        return Exchange(None, stands.seq, None, Wire(200, (), ledger.blob(stands, "output")), None, _when(stands))
     if isinstance(body, Reuse):
         origin = ledger.event(body.of)
         body = ledger.body(origin)

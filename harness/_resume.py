@@ -10,7 +10,6 @@ Concurrency, retries and timeouts may be others; they decide nothing.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,10 +35,11 @@ from harness._moved import (
 from harness._plan import Measurement, PlannedRun, add_cells, environment, lay_out
 from harness._recorded import Record, exchange_of, read_record
 from harness._report import RunReport, read_report
-from harness._rules import RuleSet, load_rules, ruleset_from_frozen
+from harness._rules import RuleSet, load_rules
 from harness._same_behaviour import cells_read_otherwise
 from harness._session import UNFINISHED, Finished, Progress, RunOptions, Session, Start
 from harness._suite import Fixture, Suite, load_suite
+from harness._thaw import thaw_rules
 from harness.engines import ask_server, is_replay, resolve_engine
 from ledger import Draft, Ledger, NotFound, find_run, hold_run, runs_set_aside
 from ledger.kinds import Accept, Fault, Freeze, Note, Plan
@@ -169,7 +169,7 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
     if why_not:
         raise RefusedError(f"run {run} {why_not}")
     now = _look(record, job)
-    frozen = _thaw(ledger, record, now.suite.stages)
+    frozen = _thaw(ledger, record)
     moved = _compare(ledger, record, now, frozen)
     if not _refused(moved, job):
         moved += moved_servers(record, {each.label: ask_server(each) for each in now.candidates})
@@ -278,7 +278,7 @@ def _as_planned(plan: Plan, position: int, suite: Suite) -> Mapping[str, Any]:
 # What was frozen
 
 
-def _thaw(ledger: Ledger, record: Record, stages: str) -> _Frozen:
+def _thaw(ledger: Ledger, record: Record) -> _Frozen:
     fixtures: list[FrozenFixture] = []
     for fixture in record.plan.fixtures:
         try:
@@ -295,16 +295,10 @@ def _thaw(ledger: Ledger, record: Record, stages: str) -> _Frozen:
         body = ledger.body(each.freeze)
         assert isinstance(body, Freeze)
         try:
-            file, sources = ledger.blob(each.freeze, "file"), ledger.blob(each.freeze, "sources")
-        except NotFound as error:
-            raise RefusedError(f"run {record.run} can't be resumed: the rule set {each.label}: {error}") from None
-        rules.append(FrozenRules(_rebuild(each.name, file, stages, sources), body))
+            rules.append(FrozenRules(thaw_rules(ledger, each.freeze), body))
+        except RefusedError as error:
+            raise RefusedError(f"run {record.run} can't be resumed: {error}") from None
     return _Frozen(fixtures, rules)
-
-
-def _rebuild(name: str, file: bytes, stages: str, sources: bytes) -> RuleSet:
-    texts: dict[str, str] = json.loads(sources)
-    return ruleset_from_frozen(name, file, stages, {module: text.encode() for module, text in texts.items()})
 
 
 # What moved

@@ -8,6 +8,8 @@
                                             that fits decides; a plain "METRIC" stands for every group
     [[score.metrics]]                       name, kind, applies, higher_is_better: as the suite defines them, written
                                             out so that the frozen file reads alone; another meaning is refused
+    [unmeasured]                            a policy that counts some of the unmeasured (harness._unmeasured); optional
+    [[bars]]                                what the figures must come to (harness._bars); optional
 
 A rule set's digest covers the file and the sources of the package modules that carry it out, so changed code under an
 unchanged file is a different rule set. The metric that `primary` names for a case's group makes its cell correct or
@@ -31,9 +33,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from blake3 import blake3
 
+from harness._bars import Bar, read_bars
 from harness._errors import HarnessError, RulesError
 from harness._identity import file_digest
 from harness._suite import Suite
+from harness._unmeasured import Policy, read_policy
 from harness.suites._registry import EVERY_GROUP, Metric, Stages, stages
 
 if TYPE_CHECKING:
@@ -54,7 +58,8 @@ __all__ = [
 RULES_VERSION = 1
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 # What turns wire bytes into parse, confirm and score events beside the suite's own package.
-_SPINE = ("harness._derive", "harness._json", "harness._outcomes", "harness.suites._registry")
+_SPINE = ("harness._derive", "harness._json", "harness._outcomes", "harness._unmeasured", "harness.suites._registry")
+_SECTIONS = ("read", "confirm", "score", "unmeasured")
 _READER = "harness.parse"
 
 
@@ -64,7 +69,8 @@ class RuleSet:
 
     `sources` holds the source bytes of every module that carries it out, by module name; `digest` covers `file` and
     `sources`. `stages` is the registry entry it belongs to, or empty for reading alone. `read`, `confirm` and `score`
-    are what the three stages take; `score` holds `primary` (group to metric) and `metrics` (name to kind).
+    are what the three stages take; `score` holds `primary` (group to metric) and `metrics` (name to kind). `policy` is
+    None where the unmeasured are left out.
     """
 
     name: str
@@ -77,6 +83,8 @@ class RuleSet:
     score: Mapping[str, Any]
     metrics: tuple[Metric, ...]
     primary: Mapping[str, str]
+    policy: Policy | None = None
+    bars: tuple[Bar, ...] = ()
 
     @property
     def label(self) -> str:
@@ -177,6 +185,8 @@ def _build(name: str, file: bytes, stage_name: str, sources: Mapping[str, bytes]
         table = _table(file)
         read, confirm = _read_rules(table.get("read")), _confirm_rules(table.get("confirm", {}), entry)
         metrics, primary = _score_rules(table.get("score", {}), entry)
+        policy = read_policy(table["unmeasured"], metrics) if "unmeasured" in table else None
+        bars = read_bars(table.get("bars", []), [metric.name for metric in metrics])
     except (ValueError, HarnessError) as error:
         raise RulesError(f"rule set {name}: {error}") from None
     return RuleSet(
@@ -192,6 +202,8 @@ def _build(name: str, file: bytes, stage_name: str, sources: Mapping[str, bytes]
         ),
         metrics=metrics,
         primary=primary,
+        policy=policy,
+        bars=bars,
     )
 
 
@@ -202,12 +214,12 @@ def _table(file: bytes) -> dict[str, Any]:
         raise RulesError(f"not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RulesError(f"expected TOML, got text that isn't: {error}") from None
-    unknown = set(table) - {"about", "read", "confirm", "score"}
+    unknown = set(table) - {"about", "bars", *_SECTIONS}
     if unknown:
-        raise RulesError(f"unknown key {min(unknown)!a}; expected about, read, confirm and score")
+        raise RulesError(f"unknown key {min(unknown)!a}; expected about, {', '.join(_SECTIONS)} and bars")
     if not isinstance(table.get("about", ""), str):
         raise RulesError("about: expected text")
-    for section in ("read", "confirm", "score"):
+    for section in _SECTIONS:
         if not isinstance(table.get(section, {}), dict):
             raise RulesError(f"{section}: expected a table")
     return table

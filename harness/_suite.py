@@ -24,7 +24,7 @@ from harness._identity import file_digest, tagged_form
 from harness._json import JSON, JSONError, loads, members
 from harness.suites._registry import Stages, stages
 
-__all__ = ["Ask", "Case", "Fixture", "Suite", "list_suites", "load_suite", "parse_cases"]
+__all__ = ["Ask", "Case", "Fixture", "Suite", "case_of_line", "list_suites", "load_suite", "parse_cases"]
 
 Ask = Literal["object", "array", "jsonl", "python", "text"]
 
@@ -267,6 +267,11 @@ def parse_cases(data: bytes, path: Path, entry: Stages) -> tuple[Case, ...]:
     if not cases:
         raise SuiteError(f"{_show(path)}: expected one case a line, got none")
     return tuple(cases)
+
+
+def case_of_line(line: bytes, number: int, where: str) -> Case:
+    """One case out of one line of a cases.jsonl. `where` is for messages. Raises `SuiteError`."""
+    return _parse_case(_decode(line, where), number, where)
 
 
 def _parse_case(text: str, number: int, where: str) -> Case:

@@ -33,10 +33,12 @@ def tally_draft(planned: PlannedRun, rules: RuleSet, scores: Mapping[int, Score]
 
 def _figure(candidate: str, metric: Metric, scores: list[Score], *, primary: bool) -> TallyMetric:
     counted = [score for score in scores if metric.name in score.applies]
-    values = [score.metrics[metric.name] for score in counted if metric.name in score.metrics]
+    having = [score for score in counted if metric.name in score.metrics]
+    values = [score.metrics[metric.name] for score in having]
     total = sum(values)
     rate = metric.kind == "rate"
     return TallyMetric(
         candidate=candidate, metric=metric.name, kind=metric.kind, k=round(total) if rate else None,
         total=None if rate else total, n=len(values), planned=len(counted), primary=primary,
+        unmeasured=sum(score.outcome == "unmeasured" for score in having),
     )  # fmt: skip

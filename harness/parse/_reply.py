@@ -70,6 +70,9 @@ def read_reply(
     `max_wait` is the longest wait, in seconds, that a Retry-After may ask for before the advice is give_up; `now` is
     the response's recorded time, for a Retry-After date in a response without a Date.
     """
+    if protocol == "text":
+        # Text that somebody else captured: whether it was cut, nobody wrote down.
+        return read_text(wire.body, ask=ask, stop="none", rules=rules)
     if protocol == "command":
         return _read_command(wire, ask, rules)
     reading = _read(wire, _CODECS[protocol], protocol, ask, rules, stream=stream)

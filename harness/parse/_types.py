@@ -23,7 +23,7 @@ __all__ = [
 
 Ask = Literal["object", "array", "jsonl", "python", "text"]
 Stop = Literal["end", "length", "none"]
-Protocol = Literal["openai", "anthropic", "ollama", "command"]
+Protocol = Literal["openai", "anthropic", "ollama", "command", "text"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from ledger.kinds._base import Body, Count, Hex32, Hex64, Origin, Part, Seq
 
@@ -105,7 +105,10 @@ class Clear(Body):
 
 
 class Report(Body):
-    """Numbers are written down. Blob `file`: the report. `figures` carries every number with what it rests on."""
+    """Numbers are written down. Blob `file`: the report. `figures` carries every number with what it rests on.
+
+    `corrects` is the seq of the report that this one corrects.
+    """
 
     kind = "report"
     scope = "ledger"
@@ -115,6 +118,7 @@ class Report(Body):
     head: Hex64
     size: Count
     figures: list[JsonValue]
+    corrects: Seq | None = None
 
 
 class Publish(Body):
@@ -127,7 +131,10 @@ class Publish(Body):
 
 
 class Import(Body):
-    """Foreign evidence comes in. Blob `file`: the artifact, whole."""
+    """Foreign evidence comes in. Of a run: blob `file`, the whole artifact. Of a cell: blob `output`, what was caught.
+
+    `digest` is the plain BLAKE3 of that blob. `claimed` holds what the artifact says of itself, its times among it.
+    """
 
     kind = "import"
     scope = "any"
@@ -135,6 +142,7 @@ class Import(Body):
     tool: str
     grade: Literal["bytes", "parsed", "text"]
     digest: Hex64
+    claimed: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 class Redact(Body):

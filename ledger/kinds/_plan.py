@@ -96,7 +96,7 @@ class Plan(Body):
     epochs: Count
     limit: Count | None
     cells: Count
-    via: Literal["live", "replay"]
+    via: Literal["live", "replay", "import"]
     environment: dict[str, str]
     code: dict[str, Hex64]
     given: str = ""
@@ -119,7 +119,10 @@ class Cell(Body):
 
 
 class TallyMetric(Part):
-    """One figure of a tally: k of n measured of `planned`; `total` sums a mean's values."""
+    """One figure of a tally: k of n of `planned`; `total` sums a mean's values.
+
+    `unmeasured` says how many of the n are unmeasured cells that the rule set's policy counts.
+    """
 
     candidate: str
     metric: str
@@ -129,6 +132,7 @@ class TallyMetric(Part):
     n: Count
     planned: Count
     primary: bool
+    unmeasured: Count = 0
 
 
 class Tally(Body):

@@ -139,7 +139,8 @@ class Execute(Body):
 class Score(Body):
     """A cell gets its outcome under a rule set. `metrics` holds the figures of the metrics that apply to the cell;
 
-    it is empty when the cell is unmeasured. `applies` names those metrics either way.
+    it is empty when the cell is unmeasured, but for what the rule set's policy for the unmeasured counts it as:
+    `policy` is then that policy's name, and the outcome stays unmeasured. `applies` names the metrics either way.
     """
 
     kind = "score"
@@ -153,3 +154,4 @@ class Score(Body):
     value: float | None
     applies: list[str]
     metrics: dict[str, float]
+    policy: str = ""

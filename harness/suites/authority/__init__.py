@@ -42,6 +42,7 @@ STAGES = Stages(
         Metric("exact", "rate", "positive", higher_is_better=True),
         Metric("direction", "rate", "positive", higher_is_better=True),
         Metric("negative_pass", "rate", "negative", higher_is_better=True),
+        Metric("false_fire", "rate", "negative", higher_is_better=False),
         Metric("false_fire_without_confirmer", "rate", "negative", higher_is_better=False),
     ),
     primary=MappingProxyType({"positive": "exact", "negative": "negative_pass"}),

@@ -18,7 +18,7 @@ def score(value: JSON, confirmed: Confirmed, gold: JSON, rules: Mapping[str, Any
 
     On a positive: `exact` (every expected type, source and target is among the findings) and `direction` (every
     expected source and target is, whatever the type). On a negative: `negative_pass` (no finding has a forbidden
-    type) and `false_fire_without_confirmer` (a proposal alone has one, confirmed or not).
+    type), `false_fire` (one has) and `false_fire_without_confirmer` (a proposal alone has one, confirmed or not).
     """
     key = read_gold(gold)
     found = {(item["type"], item["source"], item["target"]) for item in confirmed.findings}
@@ -29,8 +29,10 @@ def score(value: JSON, confirmed: Confirmed, gold: JSON, rules: Mapping[str, Any
             "direction": int({(source, target) for _, source, target in key.expected} <= pairs),
         }
     else:
+        fired = any(kind in key.forbidden for kind, _, _ in found)
         metrics = {
-            "negative_pass": int(not any(kind in key.forbidden for kind, _, _ in found)),
+            "negative_pass": int(not fired),
+            "false_fire": int(fired),
             "false_fire_without_confirmer": int(bool(_proposed(value) & key.forbidden)),
         }
     outcome, graded = settle(metrics, group(gold), primary=rules["primary"], kinds=rules["metrics"])

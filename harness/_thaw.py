@@ -1,0 +1,77 @@
+"""A run's own materials out of the ledger: cases, rule sets and stages as they were frozen, wherever the files are now.
+
+A rescore and a replay check stand on these alone, so that what lies on disk today can't change what a run was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from harness._errors import RefusedError
+from harness._rules import RuleSet, ruleset_from_frozen
+from harness._suite import Case, case_of_line
+from harness.suites import stage_names, stages
+from ledger import Ledger, NotFound
+from ledger.kinds import Freeze, Plan
+
+__all__ = ["frozen_sources", "stage_name_of", "thaw_cases", "thaw_rules"]
+
+
+def thaw_cases(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], Case]:
+    """Every case of a plan's fixtures, by fixture and case id, as the frozen files have them.
+
+    A fixture that came from elsewhere has the blob `jsonl`, its cases in the form of a cases.jsonl. Raises RefusedError
+    where a redaction withholds the file.
+    """
+    found: dict[tuple[str, str], Case] = {}
+    for fixture in plan.fixtures:
+        try:
+            blobs = ledger.body(fixture.freeze).blobs
+            data = ledger.blob(fixture.freeze, "jsonl" if "jsonl" in blobs else "file")
+        except NotFound as error:
+            raise RefusedError(f"the cases of {fixture.name}: {error}; without them nothing can be scored") from None
+        for number, line in enumerate(data.split(b"\n"), start=1):
+            if line.strip():
+                case = case_of_line(line, number, f"event {fixture.freeze}, line {number}")
+                found[fixture.name, case.id] = case
+    return MappingProxyType(found)
+
+
+def frozen_sources(ledger: Ledger, freeze: int) -> Mapping[str, bytes]:
+    """The sources that a rule set was frozen with, by module name. Raises RefusedError where they are withheld."""
+    try:
+        texts: dict[str, str] = json.loads(ledger.blob(freeze, "sources"))
+    except NotFound as error:
+        raise RefusedError(f"the rule set of event {freeze}: {error}") from None
+    return {module: text.encode() for module, text in texts.items()}
+
+
+def thaw_rules(ledger: Ledger, freeze: int) -> RuleSet:
+    """The rule set of a freeze, under its own label and with its own sources.
+
+    It is applied by the code here, which may be another: `moved_sources` says. Raises RefusedError.
+    """
+    sources = frozen_sources(ledger, freeze)
+    body = ledger.body(freeze)
+    if not isinstance(body, Freeze) or body.what != "rules":
+        raise RefusedError(f"event {freeze}: expected the freeze of a rule set, got {body.kind}")
+    try:
+        file = ledger.blob(freeze, "file")
+    except NotFound as error:
+        raise RefusedError(f"the rule set {body.name}: {error}") from None
+    return ruleset_from_frozen(body.name, file, _stage_name(sources), sources)
+
+
+def stage_name_of(ledger: Ledger, plan: Plan) -> str:
+    """The name under which the stages of a run's suite are registered, by the sources of its rule sets."""
+    for rules in plan.rules:
+        name = _stage_name(frozen_sources(ledger, rules.freeze))
+        if name:
+            return name
+    return ""
+
+
+def _stage_name(sources: Mapping[str, bytes]) -> str:
+    return next((name for name in stage_names() if stages(name).package in sources), "")
