@@ -166,6 +166,7 @@ _ALL: Final[tuple[Reason, ...]] = (
         "no_recording": "The replayed ledger holds no answer to this request.",
         "sandbox": "The sandbox could not run the code.",
         "internal": "The harness itself failed.",
+        "withheld": "A redaction withholds what was recorded, so nobody can read it any more.",
     }),
     Reason("not_asked", "not_asked", "harness", "harness", "never", "The model was never asked."),
     Reason(
