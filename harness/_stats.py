@@ -1,0 +1,279 @@
+"""Statistics of counts and of paired measurements: pure functions over numbers.
+
+scipy and numpy are imported where they are used; without them one sentence says what to install. What needs no more
+than arithmetic (`wilson`, `pass_at_k`) works without them.
+
+Sources: Wilson 1927 (interval of a proportion); McNemar 1947 (paired proportions), here exact; Chen et al. 2021,
+"Evaluating Large Language Models Trained on Code" (pass@k); Field and Welsh 2007, "Bootstrapping clustered data".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+from harness._errors import UsageError
+
+__all__ = [
+    "ALPHA",
+    "POWER",
+    "RESAMPLES",
+    "SEED",
+    "Bootstrap",
+    "PassAtK",
+    "SmallestDifference",
+    "case_difference",
+    "cluster_bootstrap",
+    "mcnemar_exact",
+    "mean_pass_at_k",
+    "paired_bootstrap",
+    "pass_at_k",
+    "smallest_difference",
+    "smallest_mean_difference",
+    "spans_zero",
+    "wilson",
+]
+
+ALPHA = 0.05
+POWER = 0.8
+RESAMPLES = 10_000
+SEED = 20260701
+"""The seed of every bootstrap unless another is given; it is shown beside the interval."""
+_Z = 1.959963984540054  # as in the view scoreboard
+_AT_ONCE = 1_000_000
+_FEWEST = 2
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise UsageError(
+            f"{name.partition('.')[0]} isn't installed, and these statistics need it: pip install 'eval-ledger[stats]'"
+        ) from None
+
+
+def wilson(k: int, n: int) -> tuple[float, float] | None:
+    """The 95% Wilson score interval of k of n, without continuity correction; None when n is 0.
+
+    The same formula as the view `scoreboard`. Raises ValueError unless 0 <= k <= n.
+    """
+    if not 0 <= k <= n:
+        raise ValueError(f"expected 0 <= k <= n, got k = {k} and n = {n}")
+    if n == 0:
+        return None
+    p = k / n
+    middle = p + _Z * _Z / (2 * n)
+    half = _Z * math.sqrt(p * (1 - p) / n + _Z * _Z / (4 * n * n))
+    scale = 1 + _Z * _Z / n
+    return (0.0 if k == 0 else (middle - half) / scale, 1.0 if k == n else (middle + half) / scale)
+
+
+def mcnemar_exact(only_a: int, only_b: int) -> float:
+    """The two-sided p of the exact McNemar test: whether the pairs that disagree go either way alike.
+
+    1 where no pair disagrees. It takes every pair as independent of the others.
+    """
+    if only_a < 0 or only_b < 0:
+        raise ValueError(f"expected two counts, got {only_a} and {only_b}")
+    if only_a + only_b == 0:
+        return 1.0
+    found = _library("scipy.stats").binomtest(min(only_a, only_b), only_a + only_b, 0.5)
+    return min(1.0, float(found.pvalue))
+
+
+# pass@k
+
+
+@dataclass(frozen=True, slots=True)
+class PassAtK:
+    """The estimate, or None and the reason: k_exceeds_n (fewer samples than k), or no_data (no problem at all)."""
+
+    value: float | None
+    reason: Literal["", "k_exceeds_n", "no_data"] = ""
+
+
+def pass_at_k(n: int, c: int, k: int) -> PassAtK:
+    """The unbiased estimate that one of k samples is right, from c right of n: 1 - C(n-c, k) / C(n, k).
+
+    Raises ValueError unless 0 <= c <= n and k >= 1.
+    """
+    if not 0 <= c <= n or k < 1:
+        raise ValueError(f"expected 0 <= c <= n and k >= 1, got n = {n}, c = {c}, k = {k}")
+    if k > n:
+        return PassAtK(None, "k_exceeds_n")
+    every = math.comb(n, k)
+    return PassAtK((every - math.comb(n - c, k)) / every)
+
+
+def mean_pass_at_k(problems: Sequence[tuple[int, int]], k: int) -> PassAtK:
+    """The mean of pass@k over problems, each (n samples, c right).
+
+    None as soon as one problem has fewer samples than k: leaving it out would be another set of problems.
+    """
+    found = [pass_at_k(n, c, k) for n, c in problems]
+    if not found:
+        return PassAtK(None, "no_data")
+    values = [each.value for each in found if each.value is not None]
+    return PassAtK(math.fsum(values) / len(values)) if len(values) == len(found) else PassAtK(None, "k_exceeds_n")
+
+
+# Cluster bootstrap
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """A 95% percentile interval over `clusters` that were drawn anew `resamples` times, from `seed`.
+
+    `estimate` is of the data themselves. `spread` is false where every cluster has the same mean: the interval then has
+    no width, which says nothing of other cases.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    clusters: int
+    resamples: int
+    seed: int
+    spread: bool
+
+
+def cluster_bootstrap(
+    clusters: Sequence[Sequence[float]], *, resamples: int = RESAMPLES, seed: int = SEED
+) -> Bootstrap | None:
+    """The interval of the mean of all values, drawing whole clusters (a case with its repeats) with replacement.
+
+    None with fewer than two clusters that hold a value: one case says nothing of how cases differ.
+    """
+    return _bootstrap([(math.fsum(values), len(values)) for values in clusters if values], resamples, seed)
+
+
+def paired_bootstrap(
+    clusters: Sequence[tuple[Sequence[float], Sequence[float]]], *, resamples: int = RESAMPLES, seed: int = SEED
+) -> Bootstrap | None:
+    """The interval of the mean, over cases, of A's mean less B's. A case with both its lists is one cluster.
+
+    Every case weighs the same, however many repeats were measured; repeats are never paired with one another. None with
+    fewer than two cases that hold values of both.
+    """
+    return _bootstrap([(case_difference(a, b), 1) for a, b in clusters if a and b], resamples, seed)
+
+
+def case_difference(a: Sequence[float], b: Sequence[float]) -> float:
+    """The mean of one case's values in A less their mean in B; neither is empty."""
+    return math.fsum(a) / len(a) - math.fsum(b) / len(b)
+
+
+def _bootstrap(rows: Sequence[tuple[float, int]], resamples: int, seed: int) -> Bootstrap | None:
+    if resamples < 1:
+        raise ValueError(f"expected at least one resample, got {resamples}")
+    if len(rows) < _FEWEST:
+        return None
+    np = _library("numpy")
+    # In an order of their own, so that the interval doesn't hang on the order in which cases come.
+    ordered = sorted(rows)
+    totals, sizes = np.array([total for total, _ in ordered], dtype=float), np.array([size for _, size in ordered])
+    alike = bool((sizes == sizes[0]).all())
+    draws = np.concatenate(
+        [
+            totals[drawn].sum(axis=1) / (sizes[0] * len(ordered) if alike else sizes[drawn].sum(axis=1))
+            for drawn in _draws(np, len(ordered), resamples, seed)
+        ]
+    )
+    low, high = np.quantile(draws, [ALPHA / 2, 1 - ALPHA / 2])
+    estimate = math.fsum(total for total, _ in ordered) / sum(size for _, size in ordered)
+    spread = not _alike([total / size for total, size in ordered])
+    return Bootstrap(estimate, float(low), float(high), len(ordered), resamples, seed, spread)
+
+
+def _draws(np: Any, clusters: int, resamples: int, seed: int) -> Iterator[Any]:
+    """Which clusters each resample draws, some resamples at a time: memory doesn't grow with their number."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    most = max(1, _AT_ONCE // clusters)
+    for start in range(0, resamples, most):
+        yield rng.integers(0, clusters, size=(min(most, resamples - start), clusters), dtype=np.int32)
+
+
+def _alike(values: Sequence[float]) -> bool:
+    return max(values) - min(values) < 1e-12
+
+
+def spans_zero(low: float, high: float) -> bool:
+    """Whether an interval of a difference holds 0: it is then inconclusive, which is not "no difference"."""
+    return low <= 0 <= high
+
+
+# How small a difference could have been seen
+
+
+@dataclass(frozen=True, slots=True)
+class SmallestDifference:
+    """The smallest true difference of two rates that n pairs show with `POWER` at `ALPHA`, two-sided.
+
+    `against` is the share of pairs that was taken to go the other way. `difference` is None where not even the
+    largest possible one would be shown.
+    """
+
+    n: int
+    against: float
+    difference: float | None
+
+
+def smallest_difference(n: int, *, against: float = 0.0) -> SmallestDifference:
+    """How small a difference the exact McNemar test on n independent pairs could have shown at 80% power.
+
+    What is assumed: each pair goes A's way with probability `against` + d, B's way with probability `against`, and
+    ties otherwise. The result is the smallest such d for which the test finds A ahead (p <= 0.05, two-sided) at least
+    four times in five. With `against` = 0, the best case, every disagreement goes one way: then six of them are
+    needed, and fewer than six pairs can show nothing. With what was observed of the other direction, more is needed.
+    """
+    if n < 0 or not 0 <= against <= 1:
+        raise ValueError(f"expected n >= 0 and a share of pairs, got n = {n}, against = {against}")
+    largest = 1 - 2 * against
+    if n == 0 or largest <= 0:
+        return SmallestDifference(n, against, None)
+    np, stats = _library("numpy"), _library("scipy.stats")
+    y, needed = _needed(np, stats, n)
+    weights = stats.binom.pmf(y, n, against)
+    likely = weights > 1e-15
+    y, needed, weights = y[likely], needed[likely], weights[likely]
+
+    def power(difference: float) -> float:
+        share = min(1.0, (against + difference) / (1 - against))
+        return float((weights * stats.binom.sf(needed - 1, n - y, share)).sum())
+
+    if power(largest) < POWER:
+        return SmallestDifference(n, against, None)
+    low, high = 0.0, largest
+    while high - low > 1e-7:
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+    return SmallestDifference(n, against, high)
+
+
+def _needed(np: Any, stats: Any, n: int) -> tuple[Any, Any]:
+    """For each number y of pairs that go B's way, how many must go A's for p <= ALPHA; n + 1 where it can't be."""
+    disagreeing = np.arange(n + 1)
+    # The most that may go the losing way among so many, -1 where even none is too many.
+    most = stats.binom.ppf(ALPHA / 2, disagreeing, 0.5)
+    most = np.where(2 * stats.binom.cdf(most, disagreeing, 0.5) <= ALPHA, most, most - 1)
+    y = np.arange(n + 1)
+    total = np.searchsorted(most, y, side="left")
+    return y, np.where(total <= n, total - y, n + 1)
+
+
+def smallest_mean_difference(differences: Sequence[float]) -> float | None:
+    """About how small a mean of paired differences so many cases show at 80% power: 2.80 s / sqrt(n).
+
+    A normal approximation with the deviation that was observed, one difference a case; None where there is none.
+    """
+    n = len(differences)
+    if n < _FEWEST or _alike(differences):
+        return None
+    mean = math.fsum(differences) / n
+    variance = math.fsum((each - mean) ** 2 for each in differences) / (n - 1)
+    norm = _library("scipy.stats").norm
+    return float(norm.ppf(1 - ALPHA / 2) + norm.ppf(POWER)) * math.sqrt(variance / n)
