@@ -1,0 +1,173 @@
+"""Normal forms for answers that are compared whole: a label, a number, the letter of a choice.
+
+A normaliser maps a text to its normal form, or to "" when it has none; `matches` compares two, and "" matches
+nothing. So an answer that says nothing, and a key that a rule empties, can never make a case right. Every normaliser
+is idempotent, and which one was used is named with its version ("label/1"): a changed rule is a new version.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from harness._errors import UsageError
+from harness.scorers._characters import DASHES, DOUBLE_QUOTES, INVISIBLE, MINUSES, SINGLE_QUOTES, narrow
+
+__all__ = ["NORMALISERS", "Normaliser", "choice", "label", "matches", "normaliser", "number"]
+
+_STRAIGHT: Final = str.maketrans(
+    {**dict.fromkeys(SINGLE_QUOTES, "'"), **dict.fromkeys(DOUBLE_QUOTES, '"'), **dict.fromkeys(DASHES, "-")}
+)
+_PAIRS: Final = (
+    '""', "''", "``", "**", "__", "()", "[]", "{}", "\u00ab\u00bb", "\u2039\u203a", "\u300c\u300d", "\u300e\u300f",
+    "\u3010\u3011",
+)  # fmt: skip
+# Marks that end a sentence or a clause, of any script's, and the two that Spanish puts ahead of one.
+_TRAILING: Final = ".,;:!?\u2026\u3002\u3001\uff61\uff64\u0964\u0965\u06d4\u061f\u060c\u061b\u203d"
+_LEADING: Final = "\u00bf\u00a1\u2026,;:"
+_BULLET: Final = re.compile(r"(?:[-*\u2022]\s+|\.{2,}\s*)(?![\d.])")
+_UNSEEN: Final = "".join(INVISIBLE)
+
+_NUMBER: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,12}))?")
+_GROUPED: Final = re.compile(r"([+-]?)([0-9]{1,3}(?:\x00[0-9]{3})+)((?:\.[0-9]+)?)")
+_SEPARATORS: Final = (",", " ", "'", "_", "\u00a0", "\u202f", "\u2009", "\u066c")
+_LETTER: Final = re.compile(r"([A-Za-z])[).\]:]{0,3}")
+
+
+def label(text: str) -> str:
+    """A label's normal form: outer space and outer punctuation off, runs of space as one, case folded.
+
+    Typographic quotes and dashes inside are the plain ones, full-width letters are narrow, and composed and decomposed
+    accents are one; case is folded as Unicode's canonical caseless matching does (The Unicode Standard, D145). What
+    would change a meaning stays: a decimal point or sign ahead (".5", "-1"), "C#", "C++", "!x", "50%".
+    """
+    folded = unicodedata.normalize("NFD", narrow(text)).casefold()
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", folded)).translate(_STRAIGHT)
+    return " ".join(_core(folded).split())
+
+
+def _core(text: str) -> str:
+    """`text` without the space, the pairs of marks and the sentence marks around it, layer by layer.
+
+    A mark ahead that says something stays: one that negates ("!x"), a decimal point (".5"), a sign ("-1").
+    """
+    start, end = 0, len(text)
+    while start < end:
+        first, last = text[start], text[end - 1]
+        bullet = _BULLET.match(text, start, end)
+        if first.isspace() or first in _UNSEEN or first in _LEADING:
+            start += 1
+        elif last.isspace() or last in _UNSEEN or last in _TRAILING:
+            end -= 1
+        elif end - start > 1 and first + last in _PAIRS:
+            start, end = start + 1, end - 1
+        elif bullet:
+            start = bullet.end()
+        else:
+            break
+    return text[start:end]
+
+
+def number(text: str, *, thousands: str = "") -> str:
+    """The normal form of a decimal number, exact: "1.0", "1" and "+01.00" are one, "10" another; "" for no number.
+
+    The form is the digits without zeros at either end and a power of ten, such as "-25e-1". The whole text between
+    white space is the number (one full stop after it is let be), with no unit, sign of currency, per cent or fraction.
+    Digits may be full-width or any one script's (Unicode Nd), never of two; the minus may be U+2212 or a full-width
+    one, but no dash. A separator of thousands is refused ("1,000" may be one) unless `thousands` declares it, and then
+    groups must be of three. Raises UsageError for a `thousands` that is no separator.
+    """
+    if thousands and thousands not in _SEPARATORS:
+        raise UsageError(f"thousands: expected one of {', '.join(map(ascii, _SEPARATORS))}, got {thousands!a}")
+    bare = _without_space(text)
+    plain = _plain_digits(narrow(bare).translate(dict.fromkeys(map(ord, MINUSES), "-")))
+    if plain.endswith(".") and plain[-2:-1].isdecimal():
+        plain = plain[:-1]
+    if thousands and thousands in plain:
+        grouped = _GROUPED.fullmatch(plain.replace(thousands, "\x00")) if "\x00" not in plain else None
+        if grouped is None:
+            return ""
+        plain = grouped[1] + grouped[2].replace("\x00", "") + grouped[3]
+    found = _NUMBER.fullmatch(plain)
+    if found is None:
+        return ""
+    sign, whole, part = found[1], found[2], found[3] or ""
+    if not whole + part:
+        return ""
+    digits = (whole + part).lstrip("0")
+    short = digits.rstrip("0")
+    if not short:
+        return "0"
+    power = int(found[4] or 0) + len(digits) - len(short) - len(part)
+    return f"{'-' if sign == '-' else ''}{short}e{power}"
+
+
+def _without_space(text: str) -> str:
+    start, end = 0, len(text)
+    while start < end and (text[start].isspace() or text[start] in _UNSEEN):
+        start += 1
+    while start < end and (text[end - 1].isspace() or text[end - 1] in _UNSEEN):
+        end -= 1
+    return text[start:end]
+
+
+def _plain_digits(text: str) -> str:
+    """`text` with the digits of one other script as ASCII, and Arabic's decimal point as one; as it is when two scripts
+    are mixed, which then is no number.
+    """
+    zeros = {ord(character) - unicodedata.decimal(character) for character in text if character.isdecimal()}
+    if len(zeros) != 1 or zeros == {0x30}:
+        return text
+    (zero,) = zeros
+    table = {zero + digit: 0x30 + digit for digit in range(10)}
+    return text.translate({**table, 0x066B: 0x2E} if zero in (0x0660, 0x06F0) else table)
+
+
+def choice(text: str) -> str:
+    """The letter of a choice as a capital: "b", "(B)", "B.", "B)", "**B**" and "Ｂ" are "B"; "" for anything else.
+
+    The letter is all of the answer: "A man" is no choice of A, an article is never taken off, and a letter of another
+    alphabet that looks like A is none.
+    """
+    found = _LETTER.fullmatch(_core(narrow(text)))
+    return found[1].upper() if found else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Normaliser:
+    """A named rule of comparison. `of` gives the normal form, or "" for a text that has none."""
+
+    name: str
+    version: int
+    of: Callable[[str], str]
+
+    @property
+    def label(self) -> str:
+        """How a result names it, such as "label/1"."""
+        return f"{self.name}/{self.version}"
+
+
+NORMALISERS: Final[Mapping[str, Normaliser]] = MappingProxyType(
+    {each.name: each for each in (Normaliser("label", 1, label), Normaliser("number", 1, number),
+                                  Normaliser("choice", 1, choice))}
+)  # fmt: skip
+"""Every normaliser of this release by name."""
+
+
+def normaliser(name: str) -> Normaliser:
+    """The normaliser called `name`, with its version or without. Raises UsageError, saying what there is."""
+    found = NORMALISERS.get(name.partition("/")[0])
+    if found is None or name not in (found.name, found.label):
+        there = ", ".join(each.label for each in NORMALISERS.values())
+        raise UsageError(f"expected a normaliser out of {there}, got {name!a}")
+    return found
+
+
+def matches(rule: Normaliser, found: str, expected: str) -> bool:
+    """Whether two texts have the same normal form, and have one at all."""
+    normal = rule.of(found)
+    return normal != "" and normal == rule.of(expected)

@@ -1,0 +1,148 @@
+"""Answers that are compared whole have one normal form, and what has none matches nothing."""
+
+import unicodedata
+from decimal import Decimal, localcontext
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import HarnessError
+from harness.scorers import NORMALISERS, choice, label, matches, normaliser, number
+
+LABEL, NUMBER, CHOICE = (NORMALISERS[name] for name in ("label", "number", "choice"))
+ANY_TEXT = st.text() | st.text(st.sampled_from("aA1.,-!*'\"() \u00a0\u2026\u200b\u0301\uff21\uff0e\u2212\u0665"))
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["positive", "Positive.", "  POSITIVE!  ", "\u00a0positive\u2003", "**Positive**", "`positive`", "“Positive”",
+     "«positive»", "(positive).", "- positive", "\u2014 positive", "…positive…", "¡Positive!", "ｐｏｓｉｔｉｖｅ。",
+     "positive\u200b", "\ufeffpositive\r\n"],
+)  # fmt: skip
+def test_a_label_is_the_same_whatever_stands_around_it(written: str) -> None:
+    assert label(written) == "positive"
+    assert matches(LABEL, written, "positive")
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [("not positive", "positive"), ("positive", "not positive"), ("positive positive", "positive"), (".5", "5"),
+     ("-1", "1"), ("− 5", "5"), ("!positive", "positive"), ("C#", "C"), ("C++", "C"), ("50%", "50"), ("m²", "m2"),
+     ("1.0", "10"), ("naive", "naïve"), ("non positive", "non-positive"), ("раypal", "paypal")],
+)  # fmt: skip
+def test_labels_that_mean_something_else_differ(found: str, expected: str) -> None:
+    assert not matches(LABEL, found, expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Na\u00efve", "nai\u0308ve"), ("Straße", "STRASSE"), ("don’t know", "don't  know"), ("follow‑up", "follow-up"),
+     ("ΣΊΣΥΦΟΣ", "σίσυφος"), ("in\u00a0part", "in part"), ("각", "\u1100\u1161\u11a8")],
+)  # fmt: skip
+def test_two_spellings_of_one_label_match(one: str, other: str) -> None:
+    assert matches(LABEL, one, other)
+
+
+@pytest.mark.parametrize("nothing", ["", " ", "\u00a0\u200b\ufeff", "…", "...", '""', "(.)", "“”"])
+@pytest.mark.parametrize("rule", NORMALISERS.values(), ids=lambda rule: rule.name)
+def test_what_has_no_normal_form_matches_nothing_not_even_itself(rule: object, nothing: str) -> None:
+    assert rule.of(nothing) == ""  # type: ignore[attr-defined]
+    assert not matches(rule, nothing, nothing)  # type: ignore[arg-type]
+    assert not matches(rule, nothing, "A") and not matches(rule, "A", nothing)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("1.0", "1"), ("+01.00", "1"), ("1e3", "1000"), ("100", "1E+2"), (".5", "0.50"), ("-0", "0"), ("42.", "42"),
+     ("\u22122.5", "-2.5"), ("１２．５", "12.5"), ("－３", "-3"), ("٤٢", "42"), ("۱٫۵", "1.5"), ("४२", "42"),
+     ("\u00a07\u200b", "7"), ("0.1000000000000000055511151231257827", "1000000000000000055511151231257827e-34")],
+)  # fmt: skip
+def test_one_number_in_two_spellings_matches(one: str, other: str) -> None:
+    assert matches(NUMBER, one, other)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [("1.0", "10"), ("1.5", "15"), ("-1", "1"), ("0.1", "0.10000000000000001"), ("1e1", "11"), ("2", "20"),
+     ("9007199254740993", "9007199254740992"), ("1e400", "1e401"), ("0.0", "1")],
+)  # fmt: skip
+def test_two_numbers_never_match(found: str, expected: str) -> None:
+    assert number(found) and number(expected)
+    assert not matches(NUMBER, found, expected)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["1,000", "1 000", "1_000", "1'000", "1.000.000", "1,5", "50%", "$5", "5 kg", "½", "²", "1/2", "0x10", "NaN", "inf",
+     "Infinity", "ten", "1e", ".", "+", "-", "e5", "--1", "- 5", "–5", "1..", "1.0.0", "1٢", "１2٣", "1e9999999999999",
+     "1\n2", "五", "\x00", "Ⅷ"],
+)  # fmt: skip
+def test_what_is_no_plain_number_has_no_form(written: str) -> None:
+    assert number(written) == ""
+
+
+@pytest.mark.parametrize("separator", [",", " ", "'", "_", "\u202f", "\u066c"])
+def test_thousands_are_read_only_where_declared_and_only_in_groups_of_three(separator: str) -> None:
+    s = separator
+    assert number(f"-1{s}234{s}567.50", thousands=s) == "-12345675e-1"
+    assert number("1234", thousands=s) == "1234e0"
+    for bad in (f"1{s}00", f"x{s}100", f"1{s}{s}000", f"1000{s}000", f"1{s}000{s}.", f"0.1{s}000", f"1{s}000e{s}3"):
+        assert number(bad, thousands=s) == ""
+    assert number(f"1{s}000") == ""
+
+
+def test_a_point_is_no_separator_of_thousands() -> None:
+    with pytest.raises(HarnessError, match="thousands: expected one of"):
+        number("1.000", thousands=".")
+
+
+@pytest.mark.parametrize(
+    "written", ["B", "b", "(B)", "B.", "B)", "[b]", "**B**", "B).", " 'B' ", "Ｂ", "- B", "B:", "b.)"]
+)
+def test_the_letter_of_a_choice_is_found_in_its_usual_dress(written: str) -> None:
+    assert choice(written) == "B"
+
+
+def test_a_choice_of_a_is_no_article_to_be_taken_off() -> None:
+    assert matches(CHOICE, "A", "A") and matches(CHOICE, "a", "A")
+
+
+@pytest.mark.parametrize(
+    "written", ["zebra", "A man", "A B", "AB", "А", "Α", "1", "answer: A", "A, B", "Ⓐ", "Å", "A\u030a", "+A"]
+)
+def test_what_is_no_single_letter_is_no_choice(written: str) -> None:
+    assert choice(written) == ""
+
+
+def test_a_normaliser_is_named_with_its_version() -> None:
+    assert normaliser("label") is normaliser("label/1") is LABEL
+    for unknown in ("label/2", "labels", "", "label/"):
+        with pytest.raises(HarnessError, match="expected a normaliser out of label/1, number/1, choice/1"):
+            normaliser(unknown)
+
+
+@given(ANY_TEXT)
+def test_a_normal_form_is_its_own(text: str) -> None:
+    assert label(label(text)) == label(text)
+    assert choice(choice(text)) == choice(text)
+    assert number(number(text)) == number(text)
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_matching_is_the_same_both_ways_and_no_matter_the_unicode_form(one: str, other: str) -> None:
+    for rule in NORMALISERS.values():
+        assert matches(rule, one, other) == matches(rule, other, one)
+    assert label(unicodedata.normalize("NFC", one)) == label(unicodedata.normalize("NFD", one)) == label(one)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False), st.decimals(allow_nan=False, allow_infinity=False))
+def test_two_numbers_match_exactly_when_they_are_equal(one: Decimal, other: Decimal) -> None:
+    with localcontext(prec=200):
+        assert matches(NUMBER, str(one), str(other)) == (one == other)
+    assert matches(NUMBER, str(one), str(one))
+
+
+def test_a_label_of_a_million_brackets_takes_no_time() -> None:
+    assert label("(" * 500_000 + ")" * 500_000) == ""
+    assert label(" " * 500_000 + "x" + "." * 500_000) == "x"
