@@ -15,11 +15,14 @@ from harness._json import JSON, loads
 from harness._outcomes import reason as known_reason
 from harness._rules import RuleSet
 from harness._suite import Ask, Case
-from harness.parse import Protocol, Reading, Wire, read_fault, read_reply
+from harness.parse import Protocol, Reading, ReadRules, Wire, read_fault, read_reply
 from harness.suites import Confirmed, Stages
 from ledger.kinds import Confirm, Parse, Score
 
-__all__ = ["VALUE_IN_BODY", "Derived", "Reply", "derive", "parse_body", "unmeasured_score"]
+__all__ = [
+    "VALUE_IN_BODY", "Derived", "Read", "Reply", "derive", "derive_read", "parse_body", "read_and_check",
+    "unmeasured_score",
+]  # fmt: skip
 
 MAX_COUNT = 2**53 - 1
 _MAX_COUNTS = 200
@@ -53,16 +56,31 @@ class Derived:
     score: Score
 
 
-def _read(reply: Reply, ask: Ask, rules: RuleSet) -> Reading:
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A reply as it was read and held against the suite's shape: the same for all rule sets with one [read] table.
+
+    `status`, `stage`, `reason` and `domain` are the reading's own, or the misfit's; `value` is what the later stages
+    take, when the status is parsed. `came` says whether a response came at all.
+    """
+
+    reading: Reading
+    status: str
+    stage: str
+    reason: str
+    domain: str
+    value: JSON
+    came: bool
+
+
+def read_and_check(reply: Reply, *, ask: Ask, stages: Stages, rules: ReadRules) -> Read:
+    """Read one reply, and check the shape of its value. Never raises for what a reply holds."""
     if reply.wire is None:
-        stage, reason = reply.fault or ("harness", "internal")
-        return read_fault(stage, reason)
-    return read_reply(reply.wire, protocol=reply.protocol, stream=reply.stream, ask=ask, rules=rules.read, now=reply.at)
-
-
-def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet) -> Derived:
-    """Read, confirm and score one reply. Never raises for what a reply holds."""
-    reading = _read(reply, ask, rules)
+        reading = read_fault(*(reply.fault or ("harness", "internal")))
+    else:
+        reading = read_reply(
+            reply.wire, protocol=reply.protocol, stream=reply.stream, ask=ask, rules=rules, now=reply.at
+        )
     status, stage, reason, domain = reading.status, str(reading.stage), reading.reason, str(reading.domain)
     value: JSON = None
     if status == "parsed" and reading.value is not None:
@@ -70,15 +88,25 @@ def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet
         if misfit is not None:
             found = known_reason("wrong_shape", misfit, own=stages.reasons)
             status, stage, reason, domain = found.status, str(found.stage), found.name, str(found.domain)
-    parse, blobs = None, {}
-    if reply.wire is not None:
-        parse, blobs = parse_body(reading, rules.label, status=status, stage=stage, reason=reason, domain=domain)
-    if status != "parsed":
-        score = unmeasured_score(rules, stages, case, status=status, stage=stage, reason=reason, domain=domain)
-        return Derived(reading, parse, blobs, None, score)
-    confirmed = stages.confirm(value, case.input, rules.confirm)
+    return Read(reading, status, stage, reason, domain, value, reply.wire is not None)
+
+
+def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet) -> Derived:
+    """Read, confirm and score one reply. Never raises for what a reply holds."""
+    return derive_read(
+        read_and_check(reply, ask=ask, stages=stages, rules=rules.read), stages=stages, case=case, rules=rules
+    )
+
+
+def derive_read(read: Read, *, stages: Stages, case: Case, rules: RuleSet) -> Derived:
+    """What follows from a reply that was read under the [read] table of `rules`."""
+    named = {"status": read.status, "stage": read.stage, "reason": read.reason, "domain": read.domain}
+    parse, blobs = parse_body(read.reading, rules.label, **named) if read.came else (None, {})
+    if read.status != "parsed":
+        return Derived(read.reading, parse, blobs, None, unmeasured_score(rules, stages, case, **named))
+    confirmed = stages.confirm(read.value, case.input, rules.confirm)
     confirm = Confirm(rules=rules.label, findings=list(confirmed.findings), rejections=list(confirmed.rejections))
-    return Derived(reading, parse, blobs, confirm, _measured_score(rules, stages, case, value, confirmed))
+    return Derived(read.reading, parse, blobs, confirm, _measured_score(rules, stages, case, read.value, confirmed))
 
 
 def parse_body(

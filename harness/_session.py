@@ -17,16 +17,16 @@ from typing import Literal, Protocol, cast
 from harness._attempts import Patience, ask_until_settled
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place
-from harness._derive import Derived, Reply, derive, unmeasured_score
+from harness._derivations import Spot, derivations, score_without_reply, unmeasured
+from harness._derive import Reply
 from harness._outcomes import Status
-from harness._outcomes import reason as known_reason
 from harness._plan import Measurement, PlannedRun
 from harness._rules import RuleSet
 from harness._suite import Suite
 from harness._tally import tally_draft
 from harness.engines import Engine, open_engine
-from ledger import Draft, Earlier, Event, Ledger, LedgerError
-from ledger.kinds import Close, Fault, RunStatus, Score, Tally
+from ledger import Draft, Event, Ledger, LedgerError, Prepared
+from ledger.kinds import Close, RunStatus, Score, Tally
 
 __all__ = ["UNFINISHED", "Finished", "Progress", "RunOptions", "Session", "SilentProgress", "Start"]
 
@@ -177,7 +177,7 @@ class Session:
 
     async def _read_recorded(self) -> None:
         """Score the replies that are there already and were never read to the end."""
-        drafts: list[Draft] = []
+        drafts: list[Prepared] = []
         read: list[tuple[Measurement, list[Score]]] = []
         for measurement in self.planned.measurements:
             exchange = self.start.recorded.get(measurement.cell)
@@ -192,7 +192,7 @@ class Session:
         if drafts:
             await self._write(drafts, read)
 
-    async def _write(self, drafts: Sequence[Draft], read: Sequence[tuple[Measurement, list[Score]]]) -> None:
+    async def _write(self, drafts: Sequence[Prepared], read: Sequence[tuple[Measurement, list[Score]]]) -> None:
         await self.ledger.append_async(*drafts)
         for measurement, scores in read:
             self._note(measurement, scores)
@@ -259,64 +259,14 @@ class Session:
 
     def _drafts(
         self, measurement: Measurement, exchange: Exchange, position: int = 0
-    ) -> tuple[list[Draft], list[Score]]:
-        """The drafts that follow from an exchange; the first of them stands at `position` of its append."""
+    ) -> tuple[list[Prepared], list[Score]]:
+        """What follows from an exchange; the first of the events stands at `position` of its append."""
         candidate = measurement.candidate
-        reply = Reply(exchange.wire, exchange.fault_reason, candidate.protocol, candidate.stream, exchange.at)
-        evidence = exchange.evidence
-        drafts: list[Draft] = []
-        scores: list[Score] = []
-        for rules in self.rules:
-            try:
-                derived = derive(reply, ask=self.suite.ask, stages=self.stages, case=measurement.case, rules=rules)
-                made = self._derived(measurement, rules, evidence, derived, position + len(drafts))
-                for draft in made:
-                    draft.check()
-            except Exception as problem:  # noqa: BLE001  a fault in our own code is an outcome of the cell, by name
-                made = self._internal(measurement, rules, evidence, problem, position + len(drafts))
-            drafts += made
-            body = drafts[-1].body
-            assert isinstance(body, Score)
-            scores.append(body)
-        return drafts, scores
-
-    def _derived(
-        self, measurement: Measurement, rules: RuleSet, evidence: int, derived: Derived, position: int
-    ) -> list[Draft]:
-        run, cell = self.planned.run, measurement.cell
-        drafts: list[Draft] = []
-        last: int | Earlier = evidence
-        if derived.parse is not None:
-            causes = sorted([self.frozen[rules.label], evidence])
-            drafts.append(Draft(derived.parse, run=run, cell=cell, causes=causes, blobs=derived.parse_blobs))
-            last = Earlier(position)
-        if derived.confirm is not None:
-            drafts.append(Draft(derived.confirm, run=run, cell=cell, causes=[last]))
-            last = Earlier(position + 1)
-        drafts.append(Draft(derived.score, run=run, cell=cell, causes=[measurement.seq, last]))
-        return drafts
-
-    def _internal(
-        self, measurement: Measurement, rules: RuleSet, evidence: int, problem: Exception, position: int
-    ) -> list[Draft]:
-        run, cell = self.planned.run, measurement.cell
-        fault = Fault(
-            attempt=None, turn=None, stage="harness", reason="internal", domain="harness",
-            detail=f"deriving under {rules.label}: {problem!a}"[:2000], total_ms=None,
-        )  # fmt: skip
-        return [
-            Draft(fault, run=run, cell=cell, causes=sorted([self.frozen[rules.label], evidence])),
-            Draft(
-                self._unmeasured(measurement, rules, "error", "internal"), run=run, cell=cell,
-                causes=[measurement.seq, Earlier(position)],
-            ),
-        ]  # fmt: skip
-
-    def _unmeasured(self, measurement: Measurement, rules: RuleSet, status: Status, name: str) -> Score:
-        found = known_reason(status, name)
-        return unmeasured_score(
-            rules, self.stages, measurement.case, status=found.status, stage=str(found.stage), reason=found.name,
-            domain=str(found.domain),
+        return derivations(
+            Reply(exchange.wire, exchange.fault_reason, candidate.protocol, candidate.stream, exchange.at),
+            Spot(self.planned.run, measurement.cell, measurement.seq, exchange.evidence),
+            ask=self.suite.ask, stages=self.stages, case=measurement.case, rules=self.rules, frozen=self.frozen,
+            position=position,
         )  # fmt: skip
 
     def _settle_the_rest(self) -> None:
@@ -339,10 +289,10 @@ class Session:
                 if prior is not None and (cell not in just_now or prior.status == how_far):
                     self.scores[rules.label, cell] = prior
                     continue
-                score = self._unmeasured(measurement, rules, how_far, how_far)
+                score = unmeasured(rules, self.stages, measurement.case, how_far, how_far)
                 self.scores[rules.label, cell] = score
-                causes = sorted([self.frozen[rules.label], measurement.seq])
-                drafts.append(Draft(score, run=self.planned.run, cell=cell, causes=causes))
+                spot = Spot(self.planned.run, cell, measurement.seq, measurement.seq)
+                drafts.append(score_without_reply(spot, score, self.frozen[rules.label]))
         for start in range(0, len(drafts), _AN_APPEND):
             self.ledger.append(*drafts[start : start + _AN_APPEND])
 

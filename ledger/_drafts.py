@@ -44,9 +44,12 @@ class Draft:
     causes: Sequence[int | Earlier] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
-    def check(self) -> None:
-        """Raise the BadBody that an append of this draft would raise for its body; writes nothing."""
-        prepare(self)
+    def prepared(self) -> Prepared:
+        """This draft as `append` takes it too, checked, salted and hashed: to be appended once.
+
+        Raises the BadBody that an append of the draft would raise; writes nothing.
+        """
+        return prepare(self)
 
 
 class BlobRow(NamedTuple):
@@ -58,7 +61,10 @@ class BlobRow(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """All of an event that doesn't depend on its place in the chain; computed outside the transaction."""
+    """All of an event that doesn't depend on its place in the chain; computed outside the transaction.
+
+    Only `prepare` makes one: an append trusts that its body passed the door. It is appended once: its salt is its own.
+    """
 
     kind: str
     run: str

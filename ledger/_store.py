@@ -145,7 +145,7 @@ class Ledger:
 
     # Appending
 
-    def append(self, *drafts: Draft) -> list[Event]:
+    def append(self, *drafts: Draft | Prepared) -> list[Event]:
         """Append drafts as one unit and return their events once they are durable.
 
         Raises BadBody or BadLine (refused at the door), Refused (a plan or claim is taken), AppendFailed (SQLite
@@ -157,7 +157,7 @@ class Ledger:
                 self._drain()
         return ticket.outcome.result()
 
-    async def append_async(self, *drafts: Draft) -> list[Event]:
+    async def append_async(self, *drafts: Draft | Prepared) -> list[Event]:
         """`append` for asyncio: never blocks the loop, and appends that wait together share one commit.
 
         A task that is cancelled while it waits leaves all of its append or nothing.
@@ -166,12 +166,12 @@ class Ledger:
         self._thread.submit(self._drain_waiting)
         return await asyncio.wrap_future(ticket.outcome)
 
-    def _queue(self, drafts: Sequence[Draft]) -> _Ticket:
+    def _queue(self, drafts: Sequence[Draft | Prepared]) -> _Ticket:
         if self.read_only:
             raise AppendFailed(f"{self.path} was opened read-only")
         if self._closed:
             raise AppendFailed(f"{self.path} was closed; nothing of this append was written")
-        ticket = _Ticket([prepare(draft) for draft in drafts])
+        ticket = _Ticket([each if isinstance(each, Prepared) else prepare(each) for each in drafts])
         self._waiting.append(ticket)
         return ticket
 
