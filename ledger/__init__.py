@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ledger._drafts import Draft, Earlier
+    from ledger._drafts import Draft, Earlier, Prepared
     from ledger._errors import (
         AppendFailed,
         BadBody,
@@ -52,6 +52,7 @@ __all__ = [
     "NotALedger",
     "NotErased",
     "NotFound",
+    "Prepared",
     "Problem",
     "Refused",
     "RunHeld",
@@ -75,7 +76,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_drafts": ("Draft", "Earlier"),
+    "_drafts": ("Draft", "Earlier", "Prepared"),
     "_errors": (
         "AppendFailed", "BadBody", "BadLine", "LedgerError", "LedgerExists", "NotALedger", "NotErased",
         "NotFound", "Refused", "RunHeld",
