@@ -15,13 +15,14 @@ from harness._suite import Fixture, Suite
 from ledger import Draft, Ledger
 from ledger.kinds import Freeze
 
-__all__ = ["Frozen", "freeze_suite"]
+__all__ = ["Frozen", "freeze_foreign", "freeze_suite"]
 
 # One whose file was withheld is passed over: a new run must not stand on what nobody can read.
 _FIND = (
-    "SELECT min(seq) AS seq FROM main.events WHERE kind = 'freeze' AND body ->> '$.what' = ?"
+    "SELECT seq FROM main.events WHERE kind = 'freeze' AND body ->> '$.what' = ?"
     " AND body ->> '$.name' = ? AND body ->> '$.identity' = ?"
     " AND NOT EXISTS (SELECT 1 FROM main.blobs WHERE blobs.seq = events.seq AND blobs.data IS NULL)"
+    " ORDER BY seq"
 )
 
 
@@ -38,7 +39,7 @@ class Frozen:
     new: int
 
 
-def _fixture_draft(fixture: Fixture, key: bytes) -> Draft:
+def _fixture_draft(fixture: Fixture, key: bytes, jsonl: bytes | None = None) -> Draft:
     cases = "".join(
         json.dumps(
             {
@@ -54,7 +55,8 @@ def _fixture_draft(fixture: Fixture, key: bytes) -> Draft:
     body = Freeze(
         what="fixture", name=f"{fixture.suite}/{fixture.name}", digest=fixture.digest, identity=fixture.digest
     )
-    return Draft(body, blobs={"file": fixture.file, "cases": cases.encode()})
+    ours = {} if jsonl is None else {"jsonl": jsonl}
+    return Draft(body, blobs={"file": fixture.file, "cases": cases.encode(), **ours})
 
 
 def _rules_draft(rules: RuleSet) -> Draft:
@@ -88,18 +90,47 @@ def freeze_suite(
         *(_fixture_draft(fixture, key) for fixture in fixtures),
         *(_rules_draft(each) for each in rules),
     ]
-    seqs: list[int | None] = []
-    for draft in drafts:
-        body = draft.body
-        assert isinstance(body, Freeze)
-        seqs.append(ledger.rows(_FIND, (body.what, body.name, body.identity))[0]["seq"])
-    fresh = [draft for draft, seq in zip(drafts, seqs, strict=True) if seq is None]
-    made = iter(ledger.append(*fresh) if fresh else ())
-    settled = [next(made).seq if seq is None else seq for seq in seqs]
+    settled, new = _freeze(ledger, drafts)
     first_fixture, first_rules = len(templates), len(templates) + len(fixtures)
     return Frozen(
         prompts={file_digest(each): seq for each, seq in zip(templates, settled, strict=False)},
         fixtures={each.name: seq for each, seq in zip(fixtures, settled[first_fixture:first_rules], strict=True)},
         rules={each.label: seq for each, seq in zip(rules, settled[first_rules:], strict=True)},
-        new=len(fresh),
+        new=new,
     )
+
+
+def freeze_foreign(ledger: Ledger, fixture: Fixture, jsonl: bytes, rules: Sequence[RuleSet]) -> Frozen:
+    """Freeze a fixture as it was found elsewhere, in whatever form, and the rule sets; all in one append.
+
+    `jsonl` are its cases in the form of a cases.jsonl, which is what later scoring reads. Were they made of the same
+    file in another way, that is another freeze.
+    """
+    key = bytes.fromhex(ledger.genesis.identity_key)
+    drafts = [_fixture_draft(fixture, key, jsonl), *(_rules_draft(each) for each in rules)]
+    settled, new = _freeze(ledger, drafts)
+    labels = [each.label for each in rules]
+    return Frozen({}, {fixture.name: settled[0]}, dict(zip(labels, settled[1:], strict=True)), new)
+
+
+def _freeze(ledger: Ledger, drafts: Sequence[Draft]) -> tuple[list[int], int]:
+    """The seq of each draft's freeze, those that don't stand yet appended at once, and how many these were."""
+    seqs = [_standing(ledger, draft) for draft in drafts]
+    fresh = [draft for draft, seq in zip(drafts, seqs, strict=True) if seq is None]
+    made = iter(ledger.append(*fresh) if fresh else ())
+    return [next(made).seq if seq is None else seq for seq in seqs], len(fresh)
+
+
+def _standing(ledger: Ledger, draft: Draft) -> int | None:
+    """The first freeze of the same thing that can still be read."""
+    body = draft.body
+    assert isinstance(body, Freeze)
+    for row in ledger.rows(_FIND, (body.what, body.name, body.identity)):
+        seq = int(row["seq"])
+        if "jsonl" not in draft.blobs or _same_cases(ledger, seq, draft.blobs["jsonl"]):
+            return seq
+    return None
+
+
+def _same_cases(ledger: Ledger, seq: int, jsonl: bytes) -> bool:
+    return "jsonl" in ledger.body(seq).blobs and ledger.blob(seq, "jsonl") == jsonl

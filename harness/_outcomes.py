@@ -166,6 +166,8 @@ _ALL: Final[tuple[Reason, ...]] = (
         "no_recording": "The replayed ledger holds no answer to this request.",
         "sandbox": "The sandbox could not run the code.",
         "internal": "The harness itself failed.",
+        "reported": "Whoever recorded this says that it failed, in words that name no reason known here.",
+        "not_captured": "What was imported holds no text for this cell, and no word of why.",
         "withheld": "A redaction withholds what was recorded, so nobody can read it any more.",
     }),
     Reason("not_asked", "not_asked", "harness", "harness", "never", "The model was never asked."),

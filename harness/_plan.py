@@ -32,6 +32,8 @@ __all__ = [
     "digest_of_candidate",
     "environment",
     "lay_out",
+    "make_plan",
+    "plan_causes",
     "plan_run",
 ]
 
@@ -228,12 +230,46 @@ def plan_run(
     `limit` keeps the first cases, in file order over the fixtures asked for. `given` is what was asked for, for a later
     resume; `servers` what the candidates' servers told of themselves, by candidate label.
     """
+    key = bytes.fromhex(ledger.genesis.identity_key)
+    body, laid_out = make_plan(
+        key, suite=suite, fixtures=fixtures, rules=rules, candidates=candidates, frozen=frozen, epochs=epochs,
+        limit=limit, via=via, name=name, tags=tags, arm=arm, given=given, servers=servers,
+    )  # fmt: skip
+    (plan,) = ledger.append(Draft(body, run=run, causes=plan_causes(frozen)))
+    return PlannedRun(run, plan.seq, body.limit is not None, add_cells(ledger, run, plan.seq, laid_out))
+
+
+def plan_causes(frozen: Frozen) -> list[int]:
+    """What a plan is derived from: every freeze that it stands on."""
+    return sorted({*frozen.prompts.values(), *frozen.fixtures.values(), *frozen.rules.values()})
+
+
+def make_plan(
+    key: bytes,
+    *,
+    suite: Suite,
+    fixtures: Sequence[Fixture],
+    rules: Sequence[RuleSet],
+    candidates: Sequence[Candidate],
+    frozen: Frozen,
+    epochs: int,
+    limit: int | None,
+    via: Literal["live", "replay", "import"],
+    name: str = "",
+    tags: Sequence[str] = (),
+    arm: str = "",
+    given: str = "",
+    servers: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+) -> tuple[Plan, list[tuple[Measurement, Cell]]]:
+    """The body of a plan, and its cells in order, as `plan_run` takes and appends them; writes nothing.
+
+    `key` is the ledger's identity key. Raises UsageError for two candidates of one name.
+    """
     labels = [candidate.label for candidate in candidates]
     for label in labels:
         if labels.count(label) > 1:
             raise UsageError(f"the candidate {label} was given twice; its two rows could not be told apart")
     stages = suite.stage_functions
-    key = bytes.fromhex(ledger.genesis.identity_key)
     every = [(fixture.name, case) for fixture in fixtures for case in fixture.cases]
     asked = every if limit is None else every[:limit]
     laid_out = lay_out(suite, asked, candidates, epochs=epochs, arm=arm, key=key)
@@ -274,6 +310,4 @@ def plan_run(
         code=dict(code_digests()),
         given=given,
     )  # fmt: skip
-    causes = sorted({*frozen.prompts.values(), *frozen.fixtures.values(), *frozen.rules.values()})
-    (plan,) = ledger.append(Draft(body, run=run, causes=causes))
-    return PlannedRun(run, plan.seq, body.limit is not None, add_cells(ledger, run, plan.seq, laid_out))
+    return body, laid_out

@@ -14,7 +14,9 @@ from tests.harness.parse.test_replies import read as read_wire
 from tests.harness.parse.wires import reply, sent, sse, zlibbed
 
 TRANSPORT = ("dns", "connect_refused", "connection_reset", "tls", "timeout", "protocol", "command_failed")
-HARNESS = ("no_recording", "sandbox", "internal", "not_asked", "fate_unknown")
+HARNESS = (
+    "no_recording", "sandbox", "internal", "not_asked", "fate_unknown", "reported", "not_captured", "withheld",
+)  # fmt: skip
 
 
 def produced() -> list[Reading]:
