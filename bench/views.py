@@ -13,7 +13,10 @@ from _synthetic import make_ledger
 
 from ledger import Ledger
 
-ONE_RUN = ("runs", "run_rules", "run_metrics", "scores", "attempts", "cells", "failures", "scoreboard")
+ONE_RUN = (
+    "runs", "run_rules", "run_metrics", "rule_standing", "scores", "attempts", "cells", "failures", "repeatability",
+    "scoreboard",
+)  # fmt: skip
 WHOLE = ("runs", "scoreboard", "failures", "freezes")
 
 

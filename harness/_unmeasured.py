@@ -105,7 +105,7 @@ def _count(item: Any, metrics: Mapping[str, Metric]) -> Count:
 def _names(given: Mapping[str, Any], key: str) -> list[str]:
     names: Any = given.get(key, [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in cast("list[Any]", names)):
-        raise RulesError(f"[[unmeasured.count]] {key}: expected a list of names, got {str(names)[:200]!a}")
+        raise RulesError(f"[[unmeasured.count]] {key}: expected a list of names, got {str(given[key])[:200]!a}")
     if key in given and not names:
         raise RulesError(f"[[unmeasured.count]] {key}: an empty list fits no cell; leave the key out to count all")
     return cast("list[str]", names)

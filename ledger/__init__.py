@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     )
     from ledger._event import Event, new_run_id
     from ledger._export import export_file, export_lines
+    from ledger._files import sync_folder
+    from ledger._impact import Impact, impact_of
+    from ledger._lineage import Superseded, supersede
     from ledger._lock import hold_run, run_is_held
     from ledger._resting import not_reproducible
     from ledger._runs import find_run, run_status
@@ -33,8 +36,10 @@ if TYPE_CHECKING:
     from ledger._snapshot import snapshot
     from ledger._standing import Standing, runs_set_aside, standing_of, standing_scoreboard
     from ledger._store import Ledger
+    from ledger._targets import Found, find_target
     from ledger._upgrade import upgrade
     from ledger._verify import Problem, Verdict, verify
+    from ledger._views import as_of, over_views
     from ledger.kinds import KINDS, Body
 
 __all__ = [
@@ -46,6 +51,8 @@ __all__ = [
     "Draft",
     "Earlier",
     "Event",
+    "Found",
+    "Impact",
     "Ledger",
     "LedgerError",
     "LedgerExists",
@@ -57,13 +64,18 @@ __all__ = [
     "Refused",
     "RunHeld",
     "Standing",
+    "Superseded",
     "Verdict",
+    "as_of",
     "export_file",
     "export_lines",
     "find_run",
+    "find_target",
     "hold_run",
+    "impact_of",
     "new_run_id",
     "not_reproducible",
+    "over_views",
     "printable",
     "run_is_held",
     "run_status",
@@ -71,6 +83,8 @@ __all__ = [
     "snapshot",
     "standing_of",
     "standing_scoreboard",
+    "supersede",
+    "sync_folder",
     "upgrade",
     "verify",
 ]
@@ -83,6 +97,9 @@ _HOMES = {
     ),
     "_event": ("Event", "new_run_id"),
     "_export": ("export_file", "export_lines"),
+    "_files": ("sync_folder",),
+    "_impact": ("Impact", "impact_of"),
+    "_lineage": ("Superseded", "supersede"),
     "_lock": ("hold_run", "run_is_held"),
     "_resting": ("not_reproducible",),
     "_runs": ("find_run", "run_status"),
@@ -90,8 +107,10 @@ _HOMES = {
     "_snapshot": ("snapshot",),
     "_standing": ("Standing", "runs_set_aside", "standing_of", "standing_scoreboard"),
     "_store": ("Ledger",),
+    "_targets": ("Found", "find_target"),
     "_upgrade": ("upgrade",),
     "_verify": ("Problem", "Verdict", "verify"),
+    "_views": ("as_of", "over_views"),
     "kinds": ("KINDS", "Body"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -12,7 +12,7 @@ from functools import cache
 
 from ledger._schema import RELEASE, release_objects
 
-__all__ = ["over_views"]
+__all__ = ["as_of", "over_views"]
 
 _MADE = re.compile(r"CREATE VIEW (\w+) AS\s+(.*)", re.DOTALL)
 _READS = re.compile(r"\b(?:FROM|JOIN)\s+(\w+)")
@@ -50,3 +50,15 @@ def over_views(query: str, given: Mapping[str, str] | None = None) -> str:
         for name, text in ordered.items()
     )
     return f"WITH {tables}\n{query}"
+
+
+def as_of(size: int) -> dict[str, str]:
+    """What makes `over_views` answer as if the chain ended at event `size`: for its parameter `given`.
+
+    What a redaction has withheld since is not brought back.
+    """
+    return {
+        "events": f"SELECT * FROM main.events WHERE seq <= {int(size)}",
+        "edges": f"SELECT * FROM main.edges WHERE effect <= {int(size)}",
+        "blobs": f"SELECT * FROM main.blobs WHERE seq <= {int(size)}",
+    }
