@@ -87,7 +87,8 @@ def _count(item: Any, metrics: Mapping[str, Metric]) -> Count:
     name, value = given["metric"], given["as"]
     if not isinstance(name, str) or name not in metrics:
         raise RulesError(f"{where} metric: expected one of {', '.join(metrics)}, got {name!a}")
-    between = isinstance(value, int | Decimal) and not isinstance(value, bool) and 0 <= value <= 1
+    number = isinstance(value, int | Decimal) and not isinstance(value, bool) and Decimal(value).is_finite()
+    between = number and 0 <= value <= 1
     if not between or (metrics[name].kind == "rate" and value not in (0, 1)):
         wanted = "0 or 1" if metrics[name].kind == "rate" else "a number from 0 to 1"
         raise RulesError(f"{where} {name}: as: expected {wanted}, got {ascii(str(value))[1:-1]}")

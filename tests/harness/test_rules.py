@@ -44,7 +44,7 @@ def test_the_shipped_rule_sets_read_and_confirm_as_they_say(suite: Suite) -> Non
     assert strict.confirm["relation_in_span"] is False
     assert dict(strict.primary) == {"positive": "exact", "negative": "negative_pass"}
     assert [metric.name for metric in strict.metrics] == [
-        "exact", "direction", "negative_pass", "false_fire_without_confirmer",
+        "exact", "direction", "negative_pass", "false_fire", "false_fire_without_confirmer",
     ]  # fmt: skip
     assert strict.digest != fence.digest
 
@@ -172,7 +172,7 @@ def test_a_file_that_says_something_else_is_refused_with_what_and_where(suite: S
 
 @pytest.mark.parametrize("name", ["nowhere", "../suite", "", "a/b", "\x1b[2J", "strict-cite@0123456789ab"])
 def test_a_rule_set_that_is_not_there_is_told_with_those_that_are(suite: Suite, name: str) -> None:
-    with pytest.raises(RulesError, match="fence-cite, strict-cite") as caught:
+    with pytest.raises(RulesError, match="as-of-2026-07-01, fence-cite, fence-span, strict-cite, strict-span") as caught:
         load_rules(suite, name)
     assert "\x1b" not in str(caught.value)
 

@@ -330,7 +330,7 @@ def test_the_scoreboard_the_tally_and_an_independent_count_agree(db: Path) -> No
         if event["kind"] == "score" and (body := json.loads(event["body"]))
     }
     tallies = {body["rules"]: body for e in events if e["kind"] == "tally" and (body := json.loads(e["body"]))}
-    assert len(report["scoreboard"]) == 8
+    assert len(report["scoreboard"]) == 10
     for row in report["scoreboard"]:
         of_rules = [score for (rules, _), score in scores.items() if rules == row["rules"]]
         applies = [score for score in of_rules if row["metric"] in score["applies"]]

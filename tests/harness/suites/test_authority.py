@@ -115,7 +115,7 @@ def test_an_empty_answer_to_a_positive_is_a_miss(case: Case) -> None:
 def test_an_empty_answer_to_a_negative_passes(case: Case) -> None:
     misfit, value = AUTHORITY.schema({"proposals": []})
     assert (misfit, value) == (None, [])
-    passed = ("correct", {"negative_pass": 1, "false_fire_without_confirmer": 0})
+    passed = ("correct", {"negative_pass": 1, "false_fire": 0, "false_fire_without_confirmer": 0})
     assert metrics(value, case.gold, case.input) == passed
 
 
@@ -415,13 +415,19 @@ def test_every_expected_relation_has_to_be_found_and_more_may_be() -> None:
 
 
 def test_a_negative_fails_by_a_confirmed_finding_of_a_forbidden_type_alone() -> None:
-    assert metrics([proposal()], NOTHING) == ("incorrect", {"negative_pass": 0, "false_fire_without_confirmer": 1})
+    assert metrics([proposal()], NOTHING) == (
+        "incorrect",
+        {"negative_pass": 0, "false_fire": 1, "false_fire_without_confirmer": 1},
+    )
     assert metrics([proposal(confidence=0)], NOTHING) == (
         "correct",
-        {"negative_pass": 1, "false_fire_without_confirmer": 1},
+        {"negative_pass": 1, "false_fire": 0, "false_fire_without_confirmer": 1},
     )
     allowed = [proposal(type="transfers_authority")]
-    assert metrics(allowed, NOTHING) == ("correct", {"negative_pass": 1, "false_fire_without_confirmer": 0})
+    assert metrics(allowed, NOTHING) == (
+        "correct",
+        {"negative_pass": 1, "false_fire": 0, "false_fire_without_confirmer": 0},
+    )
 
 
 def test_a_negative_that_names_no_forbidden_type_forbids_them_all() -> None:

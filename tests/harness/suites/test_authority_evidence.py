@@ -62,8 +62,6 @@ def figures(recorded: list[dict[str, Any]], cases: dict[str, Any], read: str, co
         found[f"{group}s"] += 1
         for name, figure in scored.metrics.items():
             found[name] += int(figure)
-        if group == "negative":
-            found["false_fire"] += int(not scored.metrics["negative_pass"])
     return found
 
 

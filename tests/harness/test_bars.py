@@ -1,0 +1,104 @@
+"""Bars are about shares, and one that the unmeasured could still decide is no pass."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness._bars import judge_bar, parse_bar, read_bars
+from harness._errors import RulesError
+
+METRICS = ("exact", "direction", "false_fire")
+
+
+def row(k: int, n: int, planned: int, **more: Any) -> dict[str, Any]:
+    return {"candidate": "a/b", "kind": "rate", "k": k, "n": n, "planned": planned, "rate": k / n if n else None, **more}
+
+
+@pytest.mark.parametrize(
+    ("text", "op", "share"),
+    [
+        ("direction >= 9/12", ">=", Fraction(3, 4)),
+        ("direction>=0.75", ">=", Fraction(3, 4)),
+        (" false_fire <= 1 / 6 ", "<=", Fraction(1, 6)),
+        ("exact > 12.5%", ">", Fraction(1, 8)),
+        ("exact < 1", "<", Fraction(1)),
+    ],
+)
+def test_a_bar_is_a_metric_a_comparison_and_a_share(text: str, op: str, share: Fraction) -> None:
+    bar = parse_bar(text, METRICS)
+    assert (bar.op, bar.threshold) == (op, share)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "direction", "direction >= ", "direction => 1/2", "direction >= 9/0", "direction >= 13/12", "direction >= 75",
+     "direction == 1", "direction >= -1", "nothing >= 1/2", "exact > 1", "exact < 0", "exact >= 1e-3", "exact >= nan",
+     "exact >= 1/2 or so", "exact >= ١/٢"],
+)  # fmt: skip
+def test_what_is_no_bar_is_refused_in_one_sentence(text: str) -> None:
+    with pytest.raises(RulesError) as caught:
+        parse_bar(text, METRICS)
+    assert "bar" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_nine_of_twelve_is_met_by_any_share_as_good() -> None:
+    bar = parse_bar("direction >= 9/12", METRICS)
+    assert judge_bar(bar, row(9, 12, 12)).status == "met"
+    assert judge_bar(bar, row(3, 4, 4)).status == "met"
+    assert judge_bar(bar, row(8, 12, 12)).status == "failed"
+
+
+def test_a_bar_that_the_unmeasured_could_turn_is_undecided_and_does_not_hold() -> None:
+    bar = parse_bar("direction >= 9/12", METRICS)
+    judged = judge_bar(bar, row(1, 1, 12))
+    assert (judged.status, judged.holds) == ("undecided", False)
+    assert "11 of 12" in judged.why
+    assert judge_bar(bar, row(9, 9, 12)).status == "met"
+    assert judge_bar(bar, row(2, 6, 12)).status == "failed"
+    upper = parse_bar("false_fire <= 1/6", METRICS)
+    assert judge_bar(upper, row(0, 3, 6)).status == "undecided"
+    assert judge_bar(upper, row(0, 5, 6)).status == "met"
+
+
+def test_a_bar_without_data_does_not_hold() -> None:
+    bar = parse_bar("direction >= 0", METRICS)
+    for judged in (judge_bar(bar, None, "a/b"), judge_bar(bar, row(0, 0, 12)), judge_bar(bar, row(0, 0, 0))):
+        assert (judged.status, judged.holds, judged.figure) == ("undecided", False, "no data")
+
+
+def test_what_a_policy_counts_is_no_longer_open() -> None:
+    bar = parse_bar("exact >= 1/2", METRICS)
+    assert judge_bar(bar, row(0, 4, 4, unmeasured=4)).status == "failed"
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(1, 30))
+def test_a_verdict_holds_for_every_way_in_which_the_unmeasured_could_have_ended(
+    k: int, wrong: int, left: int, num: int, den: int
+) -> None:
+    if num > den or k + wrong == 0:
+        return
+    bar = parse_bar(f"exact >= {num}/{den}", METRICS)
+    planned = k + wrong + left
+    ways = {Fraction(k + more, planned) >= Fraction(num, den) for more in range(left + 1)}
+    expected = "undecided" if len(ways) == 2 else "met" if ways == {True} else "failed"
+    assert judge_bar(bar, row(k, k + wrong, planned)).status == expected
+
+
+def test_a_mean_is_held_against_a_bar_too() -> None:
+    bar = parse_bar("exact >= 0.5", METRICS)
+    mean = {"candidate": "a/b", "kind": "mean", "k": None, "n": 4, "planned": 4, "rate": 0.5}
+    assert judge_bar(bar, mean).status == "met"
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [{}, "x", ["direction >= 1/2"], [{}], [{"bar": 1}], [{"bar": "exact >= 1/2", "fails": 3}],
+     [{"bar": "exact >= 1/2", "when": "x"}], [{"bar": "exact >= 1/2"}, {"bar": "exact >= 2/4"}]],
+)  # fmt: skip
+def test_a_list_of_bars_that_is_none_is_refused(listed: Any) -> None:
+    with pytest.raises(RulesError):
+        read_bars(listed, METRICS)
