@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli import _parse, _probe, _report, _resume, _run, _suites
+from harness.cli import _import, _parse, _probe, _report, _resume, _run, _suites
 from ledger.cli import run_app
 
 __all__ = ["app", "main"]
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command("run")(_run.run)
 app.command("resume")(_resume.resume)
 app.command("report")(_report.report)
+app.command("import")(_import.import_)
 app.command("suites")(_suites.suites)
 app.command("freeze")(_suites.freeze)
 app.command("parse")(_parse.parse)
