@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from harness._capture import Exchange
 from harness._errors import UsageError
+from harness._replies import Row, lay_attempts
 from harness.parse import Wire
 from ledger import Event, Ledger, NotFound
 from ledger.kinds import Accept, Cell, Close, Fault, Import, Plan, Request, Response, Reuse, Score
@@ -114,40 +115,23 @@ def _attempts(
     def events(kind: str) -> Iterator[Event]:
         return ledger.events(kind=kind, run=run, cell=cell)
 
-    responses = {cause: event for event in events("response") for cause in event.causes}
-    faults: dict[int, Event] = {}
-    alone: list[tuple[Event, Fault]] = []
-    requests = list(events("request"))
-    asked = {event.seq for event in requests}
-    for event in events("fault"):
-        body = _body(ledger, event)
-        if isinstance(body, Fault) and body.attempt is None:
-            continue
-        known = [cause for cause in event.causes if cause in asked]
-        faults.update(dict.fromkeys(known, event))
-        if not known and isinstance(body, Fault) and event.cell:
-            alone.append((event, body))
-    imported = {event.seq: event for event in events("import") if event.cell}
-    found: dict[int, list[Attempt]] = {}
-    for event in requests:
-        body = _body(ledger, event)
-        before = found.setdefault(event.cell, [])
-        # A request whose body was withheld still counts: it follows on the one before it.
-        number = body.attempt if isinstance(body, Request) else (before[-1].number + 1 if before else 0)
-        before.append(Attempt(number, event, responses.get(event.seq), faults.get(event.seq)))
-    failed = {cause: event for event, _ in alone for cause in event.causes if cause in imported}
-    for event, body in alone:
-        if not any(cause in imported for cause in event.causes):
-            found.setdefault(event.cell, []).append(Attempt(body.attempt or 0, None, None, event))
-    for event in imported.values():
-        fault = failed.get(event.seq)
-        found.setdefault(event.cell, []).append(Attempt(0, None, None if fault else event, fault))
-    reused: set[int] = set()
-    for event in events("reuse"):
-        reused.add(event.cell)
-        found.setdefault(event.cell, []).append(Attempt(-1, None, event, None))
-    ordered = {place: tuple(sorted(each, key=lambda attempt: attempt.number)) for place, each in found.items()}
-    return ordered, frozenset(reused)
+    found = {kind: list(events(kind)) for kind in ("request", "response", "fault", "import", "reuse")}
+    by_seq = {event.seq: event for each in found.values() for event in each}
+    rows = [_row(ledger, by_seq[seq]) for seq in sorted(by_seq)]
+    attempts = {
+        place: tuple(
+            Attempt(each.number, by_seq.get(each.request), by_seq.get(each.response), by_seq.get(each.fault))
+            for each in some
+        )
+        for place, some in lay_attempts(rows).items()
+    }
+    return attempts, frozenset(event.cell for event in found["reuse"])
+
+
+def _row(ledger: Ledger, event: Event) -> Row:
+    body = _body(ledger, event) if event.kind in ("request", "fault") else None
+    number = body.attempt if isinstance(body, Request | Fault) else None
+    return Row(event.kind, event.seq, event.cell, event.causes, number, event.body is not None)
 
 
 def _body(ledger: Ledger, event: Event) -> object:
