@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli import _import, _parse, _probe, _report, _resume, _run, _suites
+from harness.cli import _compare, _import, _parse, _probe, _report, _resume, _run, _suites
 from ledger.cli import run_app
 
 __all__ = ["app", "main"]
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 app.command("run")(_run.run)
 app.command("resume")(_resume.resume)
+app.command("compare")(_compare.compare)
 app.command("report")(_report.report)
 app.command("import")(_import.import_)
 app.command("suites")(_suites.suites)

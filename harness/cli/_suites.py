@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,29 +46,32 @@ def suites(as_json: AsJson = False) -> int:
 
 
 def freeze(
-    suite: Annotated[str, typer.Argument(metavar="SUITE[/FIXTURE]", help="What to fix.")],
+    suite: Annotated[
+        str, typer.Argument(metavar="[SUITE[/FIXTURE]]", help="What to fix; may be left out for a prediction alone.")
+    ] = "",
     rules: Annotated[
         list[str] | None, typer.Option("--rules", help="A rule set; repeatable. Default: all that the suite lists.")
+    ] = None,
+    prediction: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--prediction", metavar="FILE", help="What is expected of figures, as a file; repeatable."
+        ),
     ] = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Fix a suite's prompt, fixtures and rule sets ahead of any run: the chain then shows what stood first."""
-    from harness._job import freeze_job
+    """Fix a suite's prompt, fixtures and rules, or a prediction, ahead of any run: the chain shows what was first."""
+    from harness._freeze_job import freeze_all
 
-    frozen, created = freeze_job(suite, rules or (), db)
+    done = freeze_all(suite, rules or (), prediction or (), db)
     words = Words(as_json=as_json)
-    if created:
+    if done.created:
         words(f"{db} did not exist; it was made.")
     if as_json:
-        emit_json(
-            {
-                "prompts": dict(frozen.prompts), "fixtures": dict(frozen.fixtures), "rules": dict(frozen.rules),
-                "new": frozen.new,
-            }
-        )  # fmt: skip
-    for what, seqs in (("prompt", frozen.prompts), ("fixture", frozen.fixtures), ("rules", frozen.rules)):
+        emit_json(done.as_json())
+    for what, seqs in done.kinds():
         for name, seq in seqs.items():
             words(f"{what} {name}: event {seq}")
-    words(f"{frozen.new} newly frozen; the rest stood frozen already.")
+    words(f"{done.new} newly frozen; the rest stood frozen already.")
     return 0

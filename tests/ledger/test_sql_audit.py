@@ -226,11 +226,12 @@ LEDGER: dict[str, list[list[object]]] = {
 NOBODY = ["--base-url", "http://127.0.0.1:9/v1", "--max-retries", 0]
 HARNESS: dict[str, list[list[object]]] = {
     "suites": [[]],
-    "freeze": [["authority", "--db", "made.db"]],
+    "freeze": [["authority", "--db", "made.db", "--prediction", "expected.toml"]],
     "run": [["authority", "--engine", "replay/old.db", "--db", "made.db", "--limit", 2]],
     "probe": [["openai/x", "--prompt", "hi", *NOBODY]],
     "run_unanswered": [["authority", "--engine", "openai/x", *NOBODY, "--db", "made.db", "--limit", 1]],
     "resume": [["latest", "--db", "made.db", "--max-retries", 0]],
+    "compare": [[RUN], [RUN, "--json"]],
     "report": [["latest", "--db", "made.db"], [RUN, "--json"]],
     "parse": [["--ask", "object"]],
 }
@@ -252,6 +253,7 @@ def test_while_every_command_runs_nothing_but_a_redaction_changes_what_stands(
     shutil.copyfile(ROOT / "ledger.db", tmp_path / "old.db")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}')))
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    (tmp_path / "expected.toml").write_text('suite = "authority"\n[[expect]]\nbar = "exact >= 1/2"\n')
     monkeypatch.chdir(tmp_path)
     for name in ("LEDGER_DB", "LEDGER_JSON"):
         monkeypatch.delenv(name, raising=False)

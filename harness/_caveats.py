@@ -1,0 +1,54 @@
+"""What a person must know before the numbers of a run: a sentence for whatever makes one weaker than it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness._fingerprint import case_set, plan_of, resolved_models
+from harness._history import read_history
+from ledger import Ledger, not_reproducible, over_views, run_status, standing_of
+
+__all__ = ["caveats"]
+
+_RUN = over_views("SELECT status FROM runs WHERE run = ?")
+_STANDING = over_views("SELECT rules, standing, because FROM rule_standing WHERE run = ?")
+_CELLS = "SELECT count(*) AS cells FROM main.events WHERE run = ? AND kind = 'cell'"
+
+
+def caveats(ledger: Ledger, run: str, candidate: str, rules: Sequence[str]) -> list[str]:
+    """The sentences for one candidate of a run under rule sets of these labels, the gravest first."""
+    plan = plan_of(ledger, run)
+    standing = standing_of(ledger, run)
+    said: list[str] = []
+    if standing.superseded is not None:
+        how = f"by {standing.by}" if standing.by else "without a successor"
+        said.append(f"SUPERSEDED {how} (event {standing.superseded}, {standing.category}): {standing.reason}")
+    if any(standing.taints_number(candidate, label) for label in rules):
+        said += [f"TAINTED by event {mark.taint} ({mark.what}:{mark.id}): {mark.reason}" for mark in standing.taints]
+    for (mine, label), cells in not_reproducible(ledger, run).items():
+        if label in rules and mine in (None, candidate):
+            said.append(f"NOT REPRODUCIBLE: {cells} of the scores under {label} rest on what a redaction withholds")
+    (row,) = ledger.rows(_RUN, (run,))
+    status = run_status(ledger, run, row["status"])
+    if status == "open":
+        said.append("OPEN: the run goes on; these are the numbers so far")
+    elif status not in ("complete", "partial"):
+        said.append(f"{status.upper()}: the run did not end as planned")
+    (counted,) = ledger.rows(_CELLS, (run,))
+    if counted["cells"] < plan.cells:
+        said.append(f"only {counted['cells']} of {plan.cells} planned cells were written down before the run broke off")
+    if plan.via == "import":
+        said.append("IMPORTED: recorded elsewhere; what was captured there is all that is known of the answers")
+    elif plan.via == "replay":
+        said.append("a replay: its answers come from a recording")
+    for each in ledger.rows(_STANDING, (run,)):
+        if each["rules"] in rules and each["standing"] == "post hoc":
+            said.append(f"POST HOC under {each['rules']}: {each['because']}")
+    if plan.limit is not None:
+        said.append(f"only the first {plan.limit} cases were planned (--limit)")
+    models = resolved_models(ledger, run, candidate)
+    if len(models) > 1:
+        said.append(f"{candidate} was answered by {len(models)} models: {', '.join(models)}")
+    if not case_set(ledger, run, plan).whole:
+        said.append("the list of its cases was withheld, so whether the case sets are the same can't be told")
+    return said + read_history(ledger, run).sentences()

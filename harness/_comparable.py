@@ -1,0 +1,251 @@
+"""Whether two numbers mean the same thing: each component that moved beside the candidate (or the rules), by name.
+
+Rule code that moved under an unchanged file is settled by behaviour: where replaying what either run recorded, with the
+code here, derives the very events that stand, the two are comparable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness._errors import HarnessError
+from harness._fingerprint import Fingerprints, FrozenSet, case_set, fingerprints, plan_of
+from harness._moved import Moved
+from harness._sides import Duel, Side
+from ledger import Ledger
+from ledger.kinds import Plan, PlanCandidate
+
+__all__ = ["Behaviour", "Comparability", "comparability"]
+
+_SHOWN = ("read", "confirm", "score", "metrics", "primary", "policy", "bars")
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """What replaying both runs with the code here gave: how many of the recorded derivations it derives again."""
+
+    reproduced: int
+    total: int
+
+    @property
+    def same(self) -> bool:
+        """Whether every derivation is as recorded, and there was one."""
+        return self.total > 0 and self.reproduced == self.total
+
+    def sentence(self) -> str:
+        """In words."""
+        if not self.total:
+            return "code moved; nothing is recorded that it could be held against"
+        end = "comparable" if self.same else "not comparable"
+        return f"code moved; {self.reproduced:,} of {self.total:,} derivations identical: {end}"
+
+
+@dataclass(frozen=True)
+class Comparability:
+    """`moved` names what keeps two sides apart, `mend` the commands that would help. `candidate` lists what differs
+    in the candidates themselves, `beside` what else differs and decides nothing of what a score means."""
+
+    a: Fingerprints
+    b: Fingerprints
+    moved: tuple[Moved, ...]
+    mend: tuple[str, ...]
+    behaviour: Behaviour | None
+    candidate: tuple[str, ...]
+    beside: tuple[str, ...]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether nothing moved that may not move."""
+        return not self.moved
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        behaviour = self.behaviour
+        return {
+            "comparable": self.comparable, "moved": [each.as_json() for each in self.moved], "mend": list(self.mend),
+            "fingerprints": {"a": self.a.as_json(), "b": self.b.as_json()},
+            "behaviour": None if behaviour is None else {
+                "reproduced": behaviour.reproduced, "total": behaviour.total, "same": behaviour.same
+            },
+            "candidate_differs": list(self.candidate), "also_differs": list(self.beside),
+        }  # fmt: skip
+
+
+def comparability(ledger: Ledger, duel: Duel) -> Comparability:
+    """Hold the fingerprints of two sides against each other, component by component."""
+    a, b = duel.a, duel.b
+    left, right = (fingerprints(ledger, side.run, side.rules, side.candidate) for side in (a, b))
+    if duel.mode == "rules":
+        return Comparability(left, right, (), (), None, (), ())
+    plans = plan_of(ledger, a.run), plan_of(ledger, b.run)
+    moved = [] if a.run == b.run else _moved_surroundings(ledger, duel, plans, left, right)
+    rules, behaviour = _moved_rules(ledger, duel, left, right)
+    moved += rules
+    ours, theirs = (_candidate(plan, side) for plan, side in zip(plans, (a, b), strict=True))
+    same = ours.digest == theirs.digest
+    if same:
+        moved += _moved_model(a.candidate, left, right)
+    return Comparability(
+        left, right, tuple(moved), tuple(_mend(duel, moved)), behaviour,
+        () if same else tuple(_candidate_differs(ours, theirs)), tuple(_beside(left, right, same=same)),
+    )  # fmt: skip
+
+
+def _candidate(plan: Plan, side: Side) -> PlanCandidate:
+    return next(each for each in plan.candidates if each.label == side.candidate)
+
+
+# The suite, its cases, and how they were asked
+
+
+def _moved_surroundings(
+    ledger: Ledger, duel: Duel, plans: tuple[Plan, Plan], left: Fingerprints, right: Fingerprints
+) -> list[Moved]:
+    before, after = left.components, right.components
+    found: list[Moved] = []
+    for name in ("suite", "ask"):
+        if before[name] != after[name]:
+            found.append(Moved(name, "", str(before[name]), str(after[name])))
+    if before["cases"] != after["cases"]:
+        sets = case_set(ledger, duel.a.run, plans[0]), case_set(ledger, duel.b.run, plans[1])
+        found += _moved_cases(*sets, plans)
+    if before["arms"] != after["arms"]:
+        found.append(Moved("arm", "", ", ".join(before["arms"]) or "none", ", ".join(after["arms"]) or "none"))
+    if before["epochs"] != after["epochs"]:
+        found.append(Moved("epochs", "", str(before["epochs"]), str(after["epochs"])))
+    return found
+
+
+def _moved_cases(a: FrozenSet, b: FrozenSet, plans: tuple[Plan, Plan]) -> list[Moved]:
+    found: list[Moved] = []
+    only_a = [key for key in a.golds if key not in b.golds]
+    only_b = [key for key in b.golds if key not in a.golds]
+    # Where a list was withheld, only what was planned is known of it: that the other has more says nothing.
+    if a.whole and b.whole and (only_a or only_b):
+        names = " → ".join(
+            dict.fromkeys(", ".join(f"{plan.suite}/{each.name}" for each in plan.fixtures) for plan in plans)
+        )
+        paths = (*(a.names[key] for key in only_a), *(b.names[key] for key in only_b))
+        found.append(
+            Moved(
+                "cases", names, f"{len(a.golds)} cases ({len(only_a)} of them not in B)",
+                f"{len(b.golds)} cases ({len(only_b)} of them not in A)", paths,
+            )
+        )  # fmt: skip
+    for key, gold in a.golds.items():
+        if key in b.golds and b.golds[key] != gold:
+            found.append(Moved("gold", f"case {a.names[key]}", gold, b.golds[key]))
+    return found
+
+
+# Rules and their code
+
+
+def _moved_rules(
+    ledger: Ledger, duel: Duel, left: Fingerprints, right: Fingerprints
+) -> tuple[list[Moved], Behaviour | None]:
+    found: list[Moved] = []
+    where = " → ".join(dict.fromkeys((duel.a.rules, duel.b.rules)))
+    before, after = left.components, right.components
+    modules = tuple(
+        sorted(
+            name for name in {*before["code"], *after["code"]} if before["code"].get(name) != after["code"].get(name)
+        )
+    )
+    if before["rules"] != after["rules"]:
+        found.append(Moved("rules", where, before["rules"], after["rules"], _sections(ledger, duel)))
+        if modules:
+            found.append(_code(where, modules))
+        return found, None
+    if not modules:
+        return found, None
+    behaviour = _behaviour(ledger, duel)
+    return ([] if behaviour.same else [_code(where, modules)]), behaviour
+
+
+def _code(where: str, modules: tuple[str, ...]) -> Moved:
+    before, after = (label.rpartition("@")[2] for label in (where.split(" → ")[0], where.split(" → ")[-1]))
+    return Moved("code", where, before, after, modules)
+
+
+def _sections(ledger: Ledger, duel: Duel) -> tuple[str, ...]:
+    """Which sections of two rule files say something else; empty where a file can't be read any more."""
+    from harness._thaw import thaw_rules
+
+    try:
+        ours, theirs = (thaw_rules(ledger, _freeze(ledger, side)) for side in (duel.a, duel.b))
+    except HarnessError:
+        return ()
+    return tuple(name for name in _SHOWN if getattr(ours, name) != getattr(theirs, name)) or ("about or layout alone",)
+
+
+def _freeze(ledger: Ledger, side: Side) -> int:
+    from ledger import over_views
+
+    query = over_views("SELECT freeze FROM run_rules WHERE run = ? AND rules = ?")
+    return int(ledger.rows(query, (side.run, side.rules))[0]["freeze"])
+
+
+def _behaviour(ledger: Ledger, duel: Duel) -> Behaviour:
+    from harness._replay_check import check_run
+
+    checks = [check_run(ledger, side.run, side.rules) for side in dict.fromkeys((duel.a, duel.b))]
+    return Behaviour(sum(each.reproduced for each in checks), sum(each.total for each in checks))
+
+
+# The candidate, and what lies beside
+
+
+def _moved_model(label: str, left: Fingerprints, right: Fingerprints) -> list[Moved]:
+    """Where the candidate is the same, the model that the server made of it must be too: it counts, not the alias."""
+    found: list[Moved] = []
+    where = f"candidate {label} (as the server resolved it)"
+    before, after = left.more["models"], right.more["models"]
+    if before and after and before != after:
+        found.append(Moved("model", where, ", ".join(before), ", ".join(after)))
+    weights = left.more["server"].get("weights", ""), right.more["server"].get("weights", "")
+    if all(weights) and weights[0] != weights[1]:
+        found.append(Moved("model", f"candidate {label} (its weights)", *weights))
+    return found
+
+
+def _candidate_differs(a: PlanCandidate, b: PlanCandidate) -> list[str]:
+    found = [name for name in ("protocol", "model", "prompt", "stream") if getattr(a, name) != getattr(b, name)]
+    names = sorted({*a.parameters, *b.parameters})
+    found += [name for name in names if a.parameters.get(name) != b.parameters.get(name)]
+    return found or ["turn logic, or the spelling of a number"]
+
+
+def _beside(left: Fingerprints, right: Fingerprints, *, same: bool) -> list[str]:
+    before, after = left.more, right.more
+    found = [name for name in ("via", "planned", "accepted") if before[name] != after[name]]
+    found += [f"environment: {name}" for name in _changed(before["environment"], after["environment"])]
+    found += [f"code of {name}" for name in _changed(before["packages"], after["packages"])]
+    if same and before["address"] != after["address"]:
+        found.append("address")
+    if same:
+        found += [f"server: {name}" for name in _changed(before["server"], after["server"]) if name != "weights"]
+    return found
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+
+
+def _mend(duel: Duel, moved: Sequence[Moved]) -> list[str]:
+    a, b = duel.a, duel.b
+    components = {each.component for each in moved}
+    found: list[str] = []
+    if components & {"rules", "code"}:
+        name = a.rules.rpartition("@")[0]
+        runs = " ".join(dict.fromkeys((a.run, b.run)))
+        found.append(f"`harness rescore {runs} --rules {name}` reads both under one rule set, with nothing asked")
+    if components == {"gold"}:
+        found.append("`harness run … --reuse` takes the responses over and scores them under one key")
+    elif components & {"suite", "ask", "cases", "arm", "epochs", "gold"}:
+        found.append(f"`harness run …` asks B's candidate ({b.candidate}) as A was asked, on the same cases")
+    if "model" in components:
+        found.append("`harness run …` asks both anew, while one model answers under that name")
+    return found

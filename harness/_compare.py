@@ -1,0 +1,177 @@
+"""Comparing: two runs, two candidates, or one run under two rule sets, paired by case.
+
+    from harness._compare import compare
+
+Numbers come with what weakens them, and are refused where more than the candidate (or the rules) moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness._caveats import caveats
+from harness._comparable import Comparability, comparability
+from harness._contrast import Contrast, contrast
+from harness._errors import HarnessError, UsageError
+from harness._pairs import Missing, metric_pairs, missing_of, pair_up, read_side
+from harness._sides import Duel, Side, name_duels
+from ledger import Ledger, over_views
+
+__all__ = ["Compared", "Comparison", "compare"]
+
+_METRICS = over_views(
+    "SELECT metric, kind, is_primary, position FROM run_metrics WHERE run = ? AND rules = ? AND candidate = ?"
+    " ORDER BY position"
+)
+_REPEATABILITY = over_views(
+    "SELECT cases, repeated, changed FROM repeatability WHERE run = ? AND rules = ? AND candidate = ?"
+)
+_FREEZE = over_views("SELECT freeze FROM run_rules WHERE run = ? AND rules = ?")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One pair of sides. Without `shown` the numbers are withheld, because more moved than may.
+
+    `cases` counts the cases that both sides planned, `missing` lists what either lacks. `unshared` names metrics that
+    one side alone has. `repeatability` has, by side, cases, repeated and changed. `stages` lists, for one run under
+    two rule sets, which stage moved each cell that flipped.
+    """
+
+    duel: Duel
+    comparability: Comparability
+    warnings: tuple[str, ...]
+    shown: bool
+    cases: int = 0
+    metrics: tuple[Contrast, ...] = ()
+    unshared: tuple[str, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    repeatability: Mapping[str, Mapping[str, int]] | None = None
+    stages: tuple[Mapping[str, Any], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        sides = {
+            name: {"run": side.run, "candidate": side.candidate, "rules": side.rules}
+            for name, side in (("a", self.duel.a), ("b", self.duel.b))
+        }
+        found = {"mode": self.duel.mode, **sides, **self.comparability.as_json(), "warnings": list(self.warnings)}
+        if not self.shown:
+            return found
+        return found | {
+            "cases": self.cases, "metrics": [each.as_json() for each in self.metrics],
+            "unshared_metrics": list(self.unshared), "missing": [each.as_json() for each in self.missing],
+            "repeatability": {name: dict(row) for name, row in (self.repeatability or {}).items()},
+            "flips": [dict(each) for each in self.stages],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every pair of sides that was asked for. `forced` says that numbers which can't be compared are shown all the
+    same."""
+
+    pairs: tuple[Compared, ...]
+    forced: bool
+
+    @property
+    def refused(self) -> bool:
+        """Whether numbers are held back: more moved than may, and nobody insisted."""
+        return any(not each.shown for each in self.pairs)
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {
+            "comparable": all(each.comparability.comparable for each in self.pairs), "forced": self.forced,
+            "comparisons": [each.as_json() for each in self.pairs],
+        }  # fmt: skip
+
+
+def compare(
+    ledger: Ledger, a: str, b: str | None = None, *, rules: Sequence[str] = (), metrics: Sequence[str] = (),
+    force: bool = False,
+) -> Comparison:  # fmt: skip
+    """Compare what `a` and `b` name (see harness._sides) under each rule set; `metrics` keeps only these.
+
+    Raises UsageError, saying what can be named; NotFound for a run that isn't there. What isn't comparable is no error:
+    the pair says so, without numbers unless `force` is given.
+    """
+    duels = name_duels(ledger, a, b, rules)
+    pairs = tuple(_compared(ledger, duel, metrics, force=force) for duel in duels)
+    known = {each["metric"] for duel in duels for side in (duel.a, duel.b) for each in _metrics_of(ledger, side)}
+    for name in metrics:
+        if name not in known:
+            raise UsageError(f"--metric: expected one of {', '.join(sorted(known)) or 'none'}, got {name!a}")
+    return Comparison(pairs, force and any(not each.comparability.comparable for each in pairs))
+
+
+def _metrics_of(ledger: Ledger, side: Side) -> list[dict[str, Any]]:
+    return ledger.rows(_METRICS, (side.run, side.rules, side.candidate))
+
+
+def _compared(ledger: Ledger, duel: Duel, only: Sequence[str], *, force: bool) -> Compared:
+    found = comparability(ledger, duel)
+    warnings = _warnings(ledger, duel)
+    if not found.comparable and not force:
+        return Compared(duel, found, warnings, shown=False)
+    a, b = duel.a, duel.b
+    # Where the arms differ (and somebody insisted), a case is the same case in either.
+    with_arm = found.a.components["arms"] == found.b.components["arms"]
+    left, right = (read_side(ledger, s.run, s.candidate, s.rules, with_arm=with_arm) for s in (a, b))
+    pairs = pair_up(left, right)
+    ours, theirs = _metrics_of(ledger, a), _metrics_of(ledger, b)
+    kinds = {row["metric"]: row["kind"] for row in theirs}
+    shared = [row for row in ours if kinds.get(row["metric"]) == row["kind"]]
+    names = {row["metric"] for row in shared}
+    direction = _directions(ledger, a)
+    contrasts = [
+        contrast(
+            metric_pairs(pairs, row["metric"]), kind=row["kind"], primary=bool(row["is_primary"]),
+            higher_is_better=direction.get(row["metric"]),
+        )
+        for row in sorted(shared, key=lambda row: (not row["is_primary"], row["position"]))
+        if not only or row["metric"] in only
+    ]  # fmt: skip
+    return Compared(
+        duel, found, warnings, shown=True, cases=sum(bool(pair.a and pair.b) for pair in pairs),
+        metrics=tuple(contrasts),
+        unshared=tuple(dict.fromkeys(row["metric"] for row in (*ours, *theirs) if row["metric"] not in names)),
+        missing=tuple(missing_of(pairs, left, right)),
+        repeatability={name: _repeatability(ledger, side) for name, side in (("a", a), ("b", b))},
+        stages=_stages(ledger, duel) if duel.mode == "rules" else (),
+    )  # fmt: skip
+
+
+def _directions(ledger: Ledger, side: Side) -> dict[str, bool]:
+    """Which way each metric is better, by the frozen rule file; empty where it can't be read any more."""
+    from harness._thaw import thaw_rules
+
+    try:
+        found = thaw_rules(ledger, int(ledger.rows(_FREEZE, (side.run, side.rules))[0]["freeze"]))
+    except HarnessError:
+        return {}
+    return {metric.name: metric.higher_is_better for metric in found.metrics}
+
+
+def _repeatability(ledger: Ledger, side: Side) -> dict[str, int]:
+    for row in ledger.rows(_REPEATABILITY, (side.run, side.rules, side.candidate)):
+        return {name: int(row[name] or 0) for name in ("cases", "repeated", "changed")}
+    return {"cases": 0, "repeated": 0, "changed": 0}
+
+
+def _stages(ledger: Ledger, duel: Duel) -> tuple[Mapping[str, Any], ...]:
+    from harness._flips import flips_between
+
+    flips = flips_between(ledger, duel.a.run, duel.a.rules, duel.b.rules)
+    return tuple(each.as_json() for each in flips if each.candidate == duel.a.candidate)
+
+
+def _warnings(ledger: Ledger, duel: Duel) -> tuple[str, ...]:
+    """What weakens either side's numbers; said once where it is the same of both."""
+    sides = (("A", duel.a), ("B", duel.b))
+    said = {name: caveats(ledger, side.run, side.candidate, [side.rules]) for name, side in sides}
+    both = [each for each in said["A"] if duel.a.run == duel.b.run and each in said["B"]]
+    alone = [f"{name}: {each}" for name, _ in sides for each in said[name] if each not in both]
+    return (*(f"A and B: {each}" for each in both), *alone)
