@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli import _compare, _import, _parse, _probe, _report, _resume, _run, _suites
+from harness.cli import _compare, _import, _parse, _probe, _report, _resume, _rules, _run, _suites
 from ledger.cli import run_app
 
 __all__ = ["app", "main"]
@@ -26,6 +26,7 @@ app.command("report")(_report.report)
 app.command("import")(_import.import_)
 app.command("suites")(_suites.suites)
 app.command("freeze")(_suites.freeze)
+app.add_typer(_rules.app, name="rules")
 app.command("parse")(_parse.parse)
 app.command("probe")(_probe.probe)
 
