@@ -2,80 +2,93 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness._errors import UsageError
 from harness._history import History, read_history
-from ledger import Ledger, Standing, not_reproducible, printable, run_status, standing_of, standing_scoreboard
+from harness._report_data import Data, collect
+from harness._report_document import between, figure_of, percent
+from harness._session import UNFINISHED
+from ledger import Ledger, over_views, printable, run_status, standing_scoreboard
 
 __all__ = ["RunReport", "StandingReport", "read_report", "read_standing", "render_report", "render_standing"]
 
-_BOARD = (
-    "SELECT candidate, rules, metric, kind, k, n, planned, rate, low, high, sd, worst, best FROM main.scoreboard"
-    " WHERE run = ?"
-)
-_FAILURES = "SELECT candidate, rules, stage, reason, domain, count FROM main.failures WHERE run = ?"
-_FLAGS = (
-    "SELECT cell.body ->> '$.candidate' AS candidate, parse.body ->> '$.rules' AS rules, flag.value AS flag,"
-    " count(DISTINCT parse.cell) AS count"
-    " FROM main.events AS parse CROSS JOIN json_each(parse.body, '$.flags') AS flag"
-    " CROSS JOIN main.events AS cell ON cell.run = parse.run AND cell.kind = 'cell' AND cell.cell = parse.cell"
-    " WHERE parse.run = ? AND parse.kind = 'parse' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-)
-_RUN = (
-    'SELECT run, suite, purpose, planned, asked, status, candidates, name, epochs, "limit" FROM main.runs WHERE run = ?'
+_WIDEST = 110
+_UNFINISHED = (
+    "SELECT EXISTS (SELECT 1 FROM cells WHERE run = ? AND status IN (SELECT value FROM json_each(?))) AS unfinished"
 )
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """One run's numbers as the views give them. `scoreboard` and `unmeasured` are rows of those views.
+    """One run's numbers as the views give them: `data` is what `harness._report_data.collect` gives, as of now.
 
-    `about` is the run in one line; `repeated` says that each case was asked more than once.
-    `flags` counts the cells that were read with a flag: a leniency that was used, a salvaged value, a cut stream.
-    `standing` says whether the run was superseded, and what taints it rests on; each row of `scoreboard` has `tainted`.
-    `withheld` counts, by (candidate, rule set), the scores that rest on what a redaction withholds: the numbers stand,
-    and nobody can reproduce them.
+    `status` is as people are told it now (a run that nobody holds any more was interrupted), `unfinished` says that a
+    cell ended in an error or was never asked.
     """
 
-    run: str
-    suite: str
+    data: Data
     status: str
-    about: str
-    repeated: bool
-    candidates: Sequence[str]
-    planned: int
-    scoreboard: Sequence[Mapping[str, Any]]
-    unmeasured: Sequence[Mapping[str, Any]]
-    flags: Sequence[Mapping[str, Any]]
-    standing: Standing
-    withheld: Mapping[tuple[str | None, str], int]
+    unfinished: bool
     history: History
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return str(self.data["run"]["id"])
+
+    @property
+    def scoreboard(self) -> Sequence[Mapping[str, Any]]:
+        """The rows of the view, each with `tainted`, `reproducible` and the policy that counts its unmeasured."""
+        return self.data["scoreboard"]
+
+    def check_gate(self) -> None:
+        """Raises UsageError where no bar is set: a gate that nothing can fail would pass whatever it is shown."""
+        if not self.data["bars"] and not self.data["bars_unread"]:
+            shown = ", ".join(row["rules"] for row in self.data["rules"]) or "none"
+            raise UsageError(f"--gate: no rule set that is shown sets a bar ({shown}); [[bars]] in a rule file would")
+
+    def misses(self) -> list[str]:
+        """A sentence on each thing that keeps the run from passing."""
+        said = [f"bar {bar['bar']} is {bar['status']} for {bar['candidate']} under {bar['rules']} ({bar['figure']})"
+                for bar in self.data["bars"] if not bar["holds"]]  # fmt: skip
+        said += [f"the bars of {each['rules']} can't be read: {each['why']}" for each in self.data["bars_unread"]]
+        if self.gate() == 3:
+            said.append(f"run {self.run} is unfinished ({self.status}); `harness resume {self.run}` asks the rest")
+        return said
+
+    def gate(self) -> int:
+        """The exit status of a run held to its bars: 3 when it is unfinished, 1 when a bar isn't met, else 0."""
+        if self.unfinished or self.status not in ("complete", "partial"):
+            return 3
+        return int(bool(self.data["bars_unread"]) or any(not bar["holds"] for bar in self.data["bars"]))
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
+        data, run, gone = self.data, self.data["run"], self.data["superseded"]
+        same = ("rules", "other_rules", "bars", "bars_unread", "predictions", "repeatability", "frozen", "fingerprints")
         return {
             "run": self.run,
-            "suite": self.suite,
+            "suite": run["suite"],
             "status": self.status,
-            "candidates": list(self.candidates),
-            "planned": self.planned,
-            "superseded": self.standing.superseded is not None,
-            "superseded_by": self.standing.by,
+            "candidates": run["candidates"],
+            "planned": run["planned"],
+            "superseded": gone is not None,
+            "superseded_by": gone["by"] if gone else None,
             "taints": [
-                {"taint": mark.taint, "what": mark.what, "id": mark.id, "reason": mark.reason}
-                for mark in self.standing.taints
+                {"taint": mark["event"], "what": mark["what"], "id": mark["id"], "reason": mark["reason"]}
+                for mark in data["taints"]
             ],
-            "not_reproducible": [
-                {"candidate": candidate, "rules": rules, "cells": cells}
-                for (candidate, rules), cells in self.withheld.items()
-            ],
-            "scoreboard": [dict(row) for row in self.scoreboard],
-            "unmeasured": [dict(row) for row in self.unmeasured],
-            "flags": [dict(row) for row in self.flags],
+            "not_reproducible": data["not_reproducible"],
+            "scoreboard": data["scoreboard"],
+            "unmeasured": data["unmeasured"],
+            "flags": data["flags"],
+            **{name: data[name] for name in same},
             **self.history.as_json(),
+            "receipt": data["receipt"],
         }
 
 
@@ -85,40 +98,16 @@ def read_report(ledger: Ledger, run: str, rules: Sequence[str] = ()) -> RunRepor
     Raises UsageError when a rule set that was named has never been applied to the run, and for a probe, which no
     scoreboard counts.
     """
-    import json
-
-    (row,) = ledger.rows(_RUN, (run,))
-    if row["purpose"] == "probe":
-        raise UsageError(f"{run} is a probe, which no scoreboard counts; `ledger log --run {run}` shows it")
-    board = ledger.rows(_BOARD, (run,))
-    failures = ledger.rows(_FAILURES, (run,))
-    flags = ledger.rows(_FLAGS, (run,))
-    if rules:
-        labels = {each["rules"] for each in (*board, *failures)}
-        wanted = {label for label in labels if label in rules or label.partition("@")[0] in rules}
-        for name in rules:
-            if not any(label == name or label.partition("@")[0] == name for label in labels):
-                has = ", ".join(sorted(labels)) or "none"
-                raise UsageError(f"run {run} was not scored under {name!a}; it has {has}")
-        board = [each for each in board if each["rules"] in wanted]
-        failures = [each for each in failures if each["rules"] in wanted]
-        flags = [each for each in flags if each["rules"] in wanted]
-    standing = standing_of(ledger, run)
-    withheld = not_reproducible(ledger, run)
-    for each in board:
-        each["tainted"] = standing.taints_number(each["candidate"], each["rules"])
-        each["reproducible"] = (each["candidate"], each["rules"]) not in withheld
-    candidates = json.loads(row["candidates"])
-    status = run_status(ledger, run, row["status"])
-    return RunReport(
-        run, row["suite"], status, _about(row, status), row["epochs"] > 1, candidates, row["planned"], board, failures,
-        flags, standing, withheld, read_history(ledger, run),
-    )  # fmt: skip
+    data = collect(ledger, run, ledger.head()[0], rules)
+    status = run_status(ledger, run, data["run"]["status"])
+    (found,) = ledger.rows(over_views(_UNFINISHED), (run, json.dumps(sorted(UNFINISHED))))
+    return RunReport(data, status, bool(found["unfinished"]), read_history(ledger, run))
 
 
-def _about(row: Mapping[str, Any], status: str) -> str:
-    said = [f"run {row['run']}" + (f" ({row['name']})" if row["name"] else "")]
-    said.append("still running, or stopped without a word" if status == "open" else status)
+def _about(report: RunReport) -> str:
+    row = report.data["run"]
+    said = [f"run {report.run}" + (f" ({row['name']})" if row["name"] else "")]
+    said.append("still running, or stopped without a word" if report.status == "open" else report.status)
     said.append(f"{row['asked']} of {row['planned']} cells asked")
     if row["epochs"] > 1:
         said.append(f"{row['epochs']} epochs")
@@ -149,38 +138,23 @@ def read_standing(ledger: Ledger, rules: Sequence[str] = ()) -> StandingReport:
     return StandingReport(kept, left_out)
 
 
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}%"
-
-
-def _between(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{100 * low:.1f}–{100 * high:.1f}%"
-
-
-def _rate(row: Mapping[str, Any]) -> str:
-    if row["n"] == 0:
-        return "no data"
-    if row["kind"] == "rate":
-        return f"{row['k']}/{row['n']}"
-    return f"{row['rate']:.3f}"
-
-
-def _marks(standing: Standing) -> list[str]:
-    """What to say above the numbers of a run that was superseded or rests on a taint: a sentence each."""
+def _marks(report: RunReport) -> list[str]:
+    """What to say above the numbers of a run that was superseded, rests on a taint, or on what is withheld."""
     said: list[str] = []
-    if standing.superseded is not None:
-        how = f"by {standing.by}" if standing.by else "without a successor"
-        said.append(f"SUPERSEDED {how} (event {standing.superseded}, {standing.category}): {standing.reason}")
-    said += [f"TAINTED by event {mark.taint} ({mark.what}:{mark.id}): {mark.reason}" for mark in standing.taints]
-    return said
-
-
-def _untold(report: RunReport) -> list[str]:
-    """A sentence for each number that rests on withheld evidence."""
-    return [
-        f"NOT REPRODUCIBLE: {cells} of the scores of {candidate} under {rules} rest on what a redaction withholds"
-        for (candidate, rules), cells in report.withheld.items()
+    gone = report.data["superseded"]
+    if gone is not None:
+        how = f"by {gone['by']}" if gone["by"] else "without a successor"
+        said.append(f"SUPERSEDED {how} (event {gone['event']}, {gone['category']}): {gone['reason']}")
+    said += [
+        f"TAINTED by event {mark['event']} ({mark['what']}:{mark['id']}): {mark['reason']}"
+        for mark in report.data["taints"]
     ]
+    said += [
+        f"NOT REPRODUCIBLE: {row['cells']} of the scores of {row['candidate']} under {row['rules']} rest on what a"
+        " redaction withholds"
+        for row in report.data["not_reproducible"]
+    ]
+    return said
 
 
 def _row_marks(row: Mapping[str, Any]) -> list[str]:
@@ -191,57 +165,107 @@ def _row_marks(row: Mapping[str, Any]) -> list[str]:
 
 
 def render_report(report: RunReport) -> Sequence[object]:
-    """Tables for rich: a scoreboard a rule set, and the unmeasured by reason. Every cell is plain text, escaped."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    """Tables for rich: a scoreboard a rule set and candidate, bars, predictions, and the unmeasured by reason.
+
+    Every cell is plain text, escaped.
+    """
+    data = report.data
+    shown: list[object] = [_text(line) for line in (_about(report), *_marks(report), *report.history.sentences())]
+    if data["run"]["epochs"] > 1:
+        shown.append(
+            _text(
+                "Each case was asked more than once: the 95% interval takes repeats as independent and is too narrow;"
+                " the one by case draws whole cases."
+            )
+        )
+    for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
+        shown.append(_board_table(report, rules, candidate))
+    if data["bars"] or data["bars_unread"]:
+        lines = [
+            (bar["bar"], bar["rules"], bar["candidate"], bar["figure"], bar["status"], bar["fails"] or bar["why"])
+            if not bar["holds"] else (bar["bar"], bar["rules"], bar["candidate"], bar["figure"], bar["status"], "")
+            for bar in data["bars"]
+        ]  # fmt: skip
+        lines += [("(unreadable)", each["rules"], "", "", "undecided", each["why"]) for each in data["bars_unread"]]
+        shown.append(_table("Bars; undecided is no pass", ("bar", "rules", "candidate", "figure", "status", ""), lines))
+    for held in data["predictions"]:
+        title = f"Prediction {held['name']} (event {held['event']}, {held['standing']}: {held['because']})"
+        lines = [
+            (each["text"], each["rules"], each["candidate"], each["figure"], each["status"], each["why"])
+            for each in held["results"]
+        ]
+        lines += [("(unreadable)", "", "", "", "undecided", held["unread"])] if held["unread"] else []
+        shown.append(_table(title, ("expected", "rules", "candidate", "figure", "status", ""), lines))
+    if data["unmeasured"]:
+        names = ("candidate", "rules", "stage", "reason", "domain", "count")
+        shown.append(_counts("Unmeasured, by reason", names, data["unmeasured"]))
+    else:
+        shown.append(_text("Every planned cell was measured."))
+    if data["flags"]:
+        names = ("candidate", "rules", "flag", "count")
+        shown.append(_counts("Flags of what was read", names, data["flags"]))
+    shown += [
+        _text(
+            f"{row['changed']} of {row['repeated']} repeated cases of {row['candidate']} changed outcome between"
+            f" repeats under {row['rules']}."
+        )
+        for row in data["repeatability"]
+    ]
+    if data["other_rules"]:
+        others = ", ".join(f"{row['rules']} ({row['standing']})" for row in data["other_rules"])
+        shown.append(_text(f"Tried on this run too, and not shown: {others}."))
+    return shown
+
+
+def _text(value: object) -> Any:
     from rich.text import Text
 
-    def text(value: object) -> Text:
-        return Text(printable(str(value)))
+    return Text(printable(str(value)))
 
-    lines = (report.about, *_marks(report.standing), *_untold(report), *report.history.sentences())
-    shown: list[object] = [text(line) for line in lines]
-    if report.repeated:
-        shown.append(text("Each case was asked more than once; the intervals take repeats as independent: too narrow."))
-    for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
-        title = text(f"{report.suite} under {rules}: {candidate}")
-        if report.standing.superseded is not None:
-            title += Text(" [superseded]")
-        if report.standing.taints_number(candidate, rules):
-            title += Text(" [tainted]")
-        if (candidate, rules) in report.withheld:
-            title += Text(" [not reproducible]")
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("metric", overflow="fold")
-        for name in ("k/n", "planned", "rate", "95% interval", "worst–best"):
-            table.add_column(name, justify="right", no_wrap=True)
-        for row in report.scoreboard:
-            if (row["rules"], row["candidate"]) == (rules, candidate):
-                table.add_row(
-                    text(row["metric"]), text(_rate(row)), text(row["planned"]), _percent(row["rate"]),
-                    _between(row["low"], row["high"]), _between(row["worst"], row["best"]),
-                )  # fmt: skip
-        shown.append(table)
-    if report.unmeasured:
-        table = Table(title="Unmeasured, by reason", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-        for name in ("candidate", "rules", "stage", "reason", "domain"):
-            table.add_column(name, overflow="fold")
-        table.add_column("cells", justify="right")
-        for row in report.unmeasured:
-            names = ("candidate", "rules", "stage", "reason", "domain", "count")
-            table.add_row(*(text(row[name]) for name in names))
-        shown.append(table)
-    else:
-        shown.append(Text("Every planned cell was measured."))
-    if report.flags:
-        table = Table(title="Flags of what was read", title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-        for name in ("candidate", "rules", "flag"):
-            table.add_column(name, overflow="fold")
-        table.add_column("cells", justify="right")
-        for row in report.flags:
-            table.add_row(*(text(row[name]) for name in ("candidate", "rules", "flag", "count")))
-        shown.append(table)
-    return shown
+
+def _board_table(report: RunReport, rules: str, candidate: str) -> object:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    rows = [row for row in report.scoreboard if (row["rules"], row["candidate"]) == (rules, candidate)]
+    title = _text(f"{report.data['run']['suite']} under {rules}: {candidate} ({rows[0]['standing']})")
+    for holds, mark in (
+        (report.data["superseded"] is not None, " [superseded]"),
+        (any(row["tainted"] for row in rows), " [tainted]"),
+        (not all(row["reproducible"] for row in rows), " [not reproducible]"),
+    ):
+        title += _text(mark) if holds else _text("")
+    table = Table(
+        title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0),
+        min_width=min(title.cell_len, _WIDEST),
+    )  # fmt: skip
+    table.add_column("metric", overflow="fold")
+    by_case = any(row["case_low"] is not None for row in rows)
+    for name in ("k/n", "planned", "rate", "95% interval", *(["by case"] if by_case else []), "worst–best"):
+        table.add_column(name, justify="right", no_wrap=name != "k/n")
+    for row in rows:
+        case = [between(row["case_low"], row["case_high"])] if by_case else []
+        table.add_row(
+            _text(row["metric"]), _text(figure_of(row)), _text(row["planned"]), percent(row["rate"]),
+            between(row["low"], row["high"]), *case, between(row["worst"], row["best"]),
+        )  # fmt: skip
+    return table
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> object:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=_text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(name, overflow="fold", justify="right" if name == "cells" else "left")
+    for row in rows:
+        table.add_row(*(_text(value) for value in row))
+    return table
+
+
+def _counts(title: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> object:
+    return _table(title, [*names[:-1], "cells"], [[row[name] for name in names] for row in rows])
 
 
 def render_standing(report: StandingReport) -> Sequence[object]:
@@ -258,7 +282,7 @@ def render_standing(report: StandingReport) -> Sequence[object]:
     for row in report.scoreboard:
         names = (Text(printable(str(row[name]))) for name in ("run", "candidate", "rules", "metric"))
         table.add_row(
-            *names, _rate(row), printable(str(row["planned"])), _between(row["low"], row["high"]),
+            *names, _text(figure_of(row)), printable(str(row["planned"])), between(row["low"], row["high"]),
             Text(" ".join(_row_marks(row))),
         )  # fmt: skip
     left_out = f"{report.left_out} superseded run{'' if report.left_out == 1 else 's'} left out"

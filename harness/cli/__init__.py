@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import typer
 
-from harness.cli import _compare, _import, _parse, _probe, _report, _resume, _rules, _run, _suites
+from harness.cli import (
+    _check,
+    _compare,
+    _correct,
+    _import,
+    _parse,
+    _probe,
+    _publish,
+    _report,
+    _resume,
+    _rules,
+    _run,
+    _suites,
+)
 from ledger.cli import run_app
 
 __all__ = ["app", "main"]
@@ -23,6 +36,9 @@ app.command("run")(_run.run)
 app.command("resume")(_resume.resume)
 app.command("compare")(_compare.compare)
 app.command("report")(_report.report)
+app.command("check")(_check.check)
+app.command("correct")(_correct.correct)
+app.command("publish")(_publish.publish)
 app.command("import")(_import.import_)
 app.command("suites")(_suites.suites)
 app.command("freeze")(_suites.freeze)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
+from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_bytes, emit_json, tell
 
 if TYPE_CHECKING:
     from harness._report import RunReport, StandingReport
+    from harness._report_write import Written
+    from ledger import Ledger
 
 __all__ = ["report", "show"]
 
@@ -25,23 +28,68 @@ def report(
         ),
     ] = None,
     rules: Annotated[list[str] | None, typer.Option("--rules", help="Only this rule set; repeatable.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="md|html|json", help="A report that carries its receipt.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write it there, and record it in the ledger."),
+    ] = None,
+    gate: Annotated[
+        bool, typer.Option("--gate", help="Exit 1 when a bar isn't met, 3 when the run is unfinished.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is no report.")] = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Show a run's scoreboard and what went unmeasured, by reason."""
+    """Show a run's scoreboard and what went unmeasured, by reason; or write a report that `harness check` can check."""
     from harness._report import read_report, read_standing
+    from harness._report_file import format_for
     from ledger import Ledger, find_run
 
-    with Ledger.open(db, read_only=True) as ledger:
-        if run is None:
-            found = read_standing(ledger, rules or ())
-        else:
-            found = read_report(ledger, find_run(ledger, run), rules or ())
-    if as_json:
+    form = format_for(form, out)
+    if run is None:
+        if form is not None or gate:
+            from harness._errors import UsageError
+
+            raise UsageError("expected a RUN with --format, -o and --gate; `latest` is the newest")
+        with Ledger.open(db, read_only=True) as ledger:
+            board = read_standing(ledger, rules or ())
+        emit_json(board.as_json()) if as_json else show(board)
+        return 0
+    with Ledger.open(db, read_only=out is None) as ledger:
+        found = read_report(ledger, find_run(ledger, run), rules or ())
+        if gate:
+            found.check_gate()
+        written = _written(ledger, found, form, out, force=force)
+    words = Words(as_json=as_json)
+    if written is not None:
+        if as_json:
+            emit_json(written.as_json())
+        words(f"Report {written.seq} of run {found.run} is in {written.path}")
+        words(f"BLAKE3 {written.digest}; `harness check` holds it against the ledger.")
+    elif form is None and as_json:
         emit_json(found.as_json())
-    else:
+    elif form is None:
         show(found)
-    return 0
+    if not gate:
+        return 0
+    for sentence in found.misses():
+        tell(sentence)
+    return found.gate()
+
+
+def _written(ledger: Ledger, found: RunReport, form: str | None, out: Path | None, *, force: bool) -> Written | None:
+    if form is None:
+        return None
+    from harness._report_file import render
+    from harness._report_write import check_target, write_report
+
+    if out is None:
+        emit_bytes(render(found.data, form))
+        return None
+    target = check_target(ledger, out, force=force)
+    return write_report(ledger, found.data, render(found.data, form), form, target)
 
 
 def show(found: RunReport | StandingReport) -> None:

@@ -7,9 +7,9 @@ import typer
 from ledger.cli import _cite, _lineage, _look, _redact, _verify, _write
 from ledger.cli._guard import run_app
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
-from ledger.cli._output import Words, emit_json, table, tell
+from ledger.cli._output import Words, emit_bytes, emit_json, table, tell
 
-__all__ = ["DEFAULT_DB", "AsJson", "Db", "Words", "app", "emit_json", "main", "run_app", "table", "tell"]
+__all__ = ["DEFAULT_DB", "AsJson", "Db", "Words", "app", "emit_bytes", "emit_json", "main", "run_app", "table", "tell"]
 
 app = typer.Typer(
     name="ledger",

@@ -1,0 +1,270 @@
+"""Is a report what its ledger gives? Its text against its data, its data against the events, and what came since.
+
+Three questions, because each can be false alone: a digit edited in the text, a figure edited in text and data alike,
+and a report that was true when it was written and rests on something superseded or tainted by now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from harness._basis import Basis, basis_of
+from harness._differences import Difference, compare_data, compare_text, count_numbers, line_endings
+from harness._errors import UsageError
+from harness._find_report import Recorded, find_recorded, read_report_file
+from harness._recollect import recollect
+from harness._report_data import RENDERER, REPORT_VERSION, Data
+from harness._report_file import Format, data_in, format_of, render
+from harness._since import Since, later, withheld_since
+from ledger import Ledger, verify
+
+__all__ = ["Check", "check_file", "check_report"]
+
+_FEW = 4
+Verdict = Literal["reproduces", "differs", "set aside", "tampered"]
+
+
+@dataclass
+class Check:
+    """What came of holding a file against a ledger.
+
+    `verdict`: `reproduces` (everything does, and nothing speaks against it since), `differs` (the file isn't what the
+    ledger gives), `set aside` (it was true, and something it rests on was superseded, tainted or withheld since),
+    `tampered` (the ledger itself doesn't verify, so nothing can be said). `recorded` is the seq of the report event,
+    None where no event records such a report; `exact` says that these are its very bytes.
+    """
+
+    file: str
+    form: str = ""
+    run: str = ""
+    size: int = 0
+    recorded: int | None = None
+    exact: bool = False
+    numbers: int = 0
+    reproduced: int = 0
+    not_reproducible: int = 0
+    tampered: str = ""
+    differences: list[Difference] = field(default_factory=list[Difference])
+    since: list[Since] = field(default_factory=list[Since])
+    notes: list[str] = field(default_factory=list[str])
+
+    @property
+    def verdict(self) -> Verdict:
+        """In one word."""
+        if self.tampered:
+            return "tampered"
+        if self.differences:
+            return "differs"
+        return "set aside" if any(each.bad for each in self.since) else "reproduces"
+
+    @property
+    def exit_status(self) -> int:
+        """0 when everything reproduces and stands, 1 otherwise."""
+        return 0 if self.verdict == "reproduces" else 1
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {
+            "file": self.file, "verdict": self.verdict, "ok": self.verdict == "reproduces", "format": self.form,
+            "run": self.run, "size": self.size, "recorded": self.recorded, "byte_for_byte": self.exact,
+            "numbers": self.numbers, "reproduced": self.reproduced, "not_reproducible": self.not_reproducible,
+            "tampered": self.tampered or None,
+            "differences": [
+                {"where": each.where, "file": each.says, "should": each.should, "number": each.number}
+                for each in self.differences
+            ],
+            "since": [each.as_json() for each in self.since], "notes": list(self.notes),
+        }  # fmt: skip
+
+    def sentences(self) -> list[str]:
+        """The answer for people, the verdict last."""
+        if self.tampered:
+            return [f"TAMPERED: {self.tampered}", "Nothing can be said about a report whose ledger doesn't verify."]
+        said = [f"DIFFERS: {each}" for each in self.differences]
+        said += [f"{'SINCE' if each.bad else 'Since'}: {each.says}" for each in self.since]
+        said += list(self.notes)
+        count = f"{self.reproduced} of {self.numbers} numbers reproduce"
+        if not self.numbers:
+            count = "No number could be recomputed"
+        if self.not_reproducible:
+            count += f"; {self.not_reproducible} rest on what was withheld since: not reproducible"
+        end = {
+            "reproduces": "and nothing it rests on was superseded or tainted since.",
+            "differs": "but the file isn't what the ledger gives.",
+            "set aside": "but the report can't stand as it is: see above.",
+        }
+        return [*said, f"{count}, {end[self.verdict]}"]
+
+
+def check_file(db: Path, file: Path) -> Check:
+    """Check a file against the ledger at `db`. Raises UsageError for a file that is no report, and NotALedger."""
+    data = read_report_file(file)
+    verdict = verify(db)
+    if verdict.verdict == "TAMPERED":
+        first = verdict.problems[0]
+        where = f"event {first.seq}: " if first.seq is not None else ""
+        found = f"{where}{first.what}: expected {first.expected}, got {first.got}"
+        return Check(str(file), tampered=f"{db} doesn't verify; {found}")
+    with Ledger.open(db, read_only=True) as ledger:
+        return check_report(ledger, data, str(file))
+
+
+def check_report(ledger: Ledger, data: bytes, name: str) -> Check:
+    """Check the bytes of a report against a ledger that verifies. Raises UsageError for what never was a report."""
+    recorded = find_recorded(ledger, data)
+    text, changed = line_endings(_decoded(data))
+    form = format_of(text) or (recorded.form if recorded else None)
+    if form is None:
+        raise UsageError(f"{name} is no report of ours: it neither starts as one nor resembles one that is recorded")
+    found = Check(
+        name, form, recorded=recorded.seq if recorded else None, exact=recorded is not None and recorded.exact
+    )
+    try:
+        said = data_in(text, form)
+    except UsageError as problem:
+        return _unreadable(ledger, found, text, recorded, str(problem))
+    basis = basis_of(ledger, said)
+    if basis is None and recorded is not None:
+        basis = basis_of(ledger, data_in(recorded.text, recorded.form))
+    if basis is None:
+        _another_ledger(ledger, found, said)
+        return found
+    _hold_data(ledger, found, said, basis, text)
+    _hold_text(found, said, text, form, recorded)
+    _describe(found, changed, said)
+    return found
+
+
+def _decoded(data: bytes) -> str:
+    """The text, also of a file that an editor saved as UTF-16."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "\ufeff" + data.decode("utf-16", "backslashreplace")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _hold_data(ledger: Ledger, found: Check, said: Data, basis: Basis, text: str) -> None:
+    """The data against the events; `said` becomes what the file should have said."""
+    exact, form = found.exact, cast("Format", found.form)
+    ours = said.get("renderer") == RENDERER and said.get("version") == REPORT_VERSION
+    fresh = recollect(ledger, basis, said)
+    here = ours or (not exact and _drawn_here(fresh, text, form))
+    if not here:
+        fresh.update({name: said[name] for name in ("version", "renderer") if name in said})
+    found.run, found.size = basis.run, basis.size
+    found.numbers = count_numbers(said)
+    differences = list(compare_data(said, fresh, whole=ours, close=exact))
+    gone = withheld_since(ledger, basis.run, basis.labels, basis.size)
+    if gone and exact:
+        # The bytes are the recorded ones: what no longer comes out of the events can't have been edited in.
+        lost = sum(each.number for each in differences)
+        found.notes += [f"no longer derivable, since it was withheld: {each.where}" for each in differences]
+        differences = []
+    else:
+        lost = 0
+    resting = _resting(said, gone)
+    wrong = sum(each.number and each.says is not None for each in differences)
+    found.not_reproducible = max(lost, resting)
+    found.reproduced = max(0, found.numbers - wrong - found.not_reproducible)
+    found.differences += differences
+    found.since = later(ledger, fresh, basis.size, found.recorded)
+    if here and not exact:
+        said.clear()
+        said.update(fresh)
+
+
+def _drawn_here(fresh: Data, text: str, form: Format) -> bool:
+    """Whether a file that names another renderer is, but for a few lines, what this one draws: an altered digit."""
+    return len(compare_text(text, line_endings(render(fresh, form).decode())[0])) <= _FEW
+
+
+def _resting(said: Data, gone: Mapping[tuple[str | None, str], int]) -> int:
+    """How many numbers of the data are in rows whose scores were withheld."""
+    counted = 0
+    for name in ("scoreboard", "unmeasured", "flags", "repeatability"):
+        rows: Any = said.get(name)
+        for row in cast("list[Any]", rows) if isinstance(rows, list) else []:
+            given = _mapping(row)
+            if (given.get("candidate"), given.get("rules")) in gone:
+                counted += count_numbers(given)
+    return counted
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _hold_text(found: Check, said: Data, text: str, form: Format, recorded: Recorded | None) -> None:
+    """The text against what the data, as the ledger gives them, look like."""
+    ours = said.get("renderer") == RENDERER and said.get("version") == REPORT_VERSION
+    if ours:
+        try:
+            should = render(said, form).decode()
+        except UsageError as problem:
+            found.differences.append(Difference("the data block", str(problem), "the data of a report"))
+            return
+        found.differences += compare_text(text, line_endings(should)[0])
+    elif recorded is None or recorded.size != found.size:
+        found.notes.append(
+            f"renderer {said.get('renderer')!a} drew it, which isn't this release's, and no event records it:"
+            " its data were checked, its text can't be"
+        )
+    else:
+        found.notes.append("another release drew it: its text was held against the bytes that were recorded")
+        found.differences += compare_text(text, line_endings(recorded.text)[0])
+
+
+def _describe(found: Check, changed: Sequence[str], said: Data) -> None:
+    if changed and not found.exact:
+        rest = "and that isn't all" if found.differences else "but for that, it says what the ledger gives"
+        found.notes.append(f"not byte for byte the report: {', '.join(changed)}; {rest}")
+    if found.recorded is None or not (found.exact or changed or found.differences):
+        found.recorded = None
+        found.notes.append("no report event records it: it was printed, and not written with `harness report -o`")
+    elif found.exact:
+        found.notes.append(f"byte for byte the report that event {found.recorded} records")
+    else:
+        found.notes.append(f"event {found.recorded} records the report that it comes closest to")
+    taints: Any = said.get("taints")
+    for mark in cast("list[Any]", taints) if isinstance(taints, list) else []:
+        found.notes.append(f"the report itself says that taint {_mapping(mark).get('event')} reaches it")
+    if said.get("superseded"):
+        found.notes.append("the report itself says that its run was superseded")
+
+
+def _unreadable(ledger: Ledger, found: Check, text: str, recorded: Recorded | None, problem: str) -> Check:
+    """A file that starts as a report and whose data can't be read: cut off, or edited where it mattered."""
+    if recorded is None:
+        found.differences.append(
+            Difference("the data block", problem, "the data of a report; nothing recorded is like it")
+        )
+        return found
+    should = line_endings(recorded.text)[0]
+    found.differences += compare_text(text, should)
+    found.notes.append(f"{problem}; it comes closest to the report that event {recorded.seq} records")
+    said = data_in(recorded.text, recorded.form)
+    basis = basis_of(ledger, said)
+    if basis is not None:
+        found.run, found.size = basis.run, basis.size
+        found.since = later(ledger, said, basis.size, recorded.seq)
+    return found
+
+
+def _another_ledger(ledger: Ledger, found: Check, said: Data) -> None:
+    given = _mapping(said.get("receipt"))
+    genesis = ledger.genesis
+    size, head = ledger.head()
+    for name, should in (("origin", genesis.origin), ("ledger", genesis.id)):
+        if given.get(name) != should:
+            found.differences.append(
+                Difference(f"receipt.{name}", str(given.get(name)), should, place=("receipt", name))
+            )
+    found.differences.append(
+        Difference(
+            "receipt.head", f"{given.get('head')} at event {given.get('size')}",
+            f"a hash of this ledger, which ends at event {size} with {head}; the report is of another ledger, or of"
+            " events that were cut off",
+        )
+    )  # fmt: skip

@@ -1,0 +1,93 @@
+"""What a corrected report says of the one it replaces: each number before and after, and the cells that moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from harness._basis import Basis
+from harness._errors import UsageError
+from harness._report_data import Data
+from ledger import Ledger, over_views
+from ledger.kinds import Report
+
+__all__ = ["correction_again", "correction_of"]
+
+_REASONS = "SELECT reason FROM supersessions WHERE what = 'report' AND id = ? ORDER BY seq DESC"
+
+_KEPT = ("kind", "k", "n", "planned", "unmeasured", "policy", "rate")
+
+
+def correction_of(
+    ledger: Ledger, corrects: int, basis: Basis, board: Sequence[dict[str, Any]], *, reason: str, category: str
+) -> Data:
+    """The data's `correction`: the report event `corrects` against the figures of `board` (rows of the scoreboard of
+    the corrected report). Raises UsageError when event `corrects` is no report of that run."""
+    body = ledger.body(corrects)
+    if not isinstance(body, Report) or body.run != basis.run:
+        raise UsageError(f"event {corrects} is no report on run {basis.run}")
+    old = [cast("dict[str, Any]", figure) for figure in body.figures if isinstance(figure, dict)]
+    numbers: list[dict[str, Any]] = []
+    for label in basis.labels:
+        after = {(row["candidate"], row["metric"]): row for row in board if row["rules"] == label}
+        for figure in old:
+            place = (figure["candidate"], figure["metric"])
+            numbers.append(
+                _pair(figure["candidate"], figure["metric"], figure["rules"], figure, label, after.pop(place, None))
+            )
+        for candidate, metric in after:
+            if not any((figure["candidate"], figure["metric"]) == (candidate, metric) for figure in old):
+                numbers.append(_pair(candidate, metric, "", None, label, after[candidate, metric]))
+    before = list(dict.fromkeys(str(figure["rules"]) for figure in old))
+    return {
+        "corrects": corrects,
+        "digest": body.digest,
+        "category": category,
+        "reason": reason,
+        "numbers": numbers,
+        "flips": [
+            flip for one in before for other in basis.labels if one != other
+            for flip in _flips(ledger, basis, one, other)
+        ],
+    }  # fmt: skip
+
+
+def _pair(
+    candidate: str, metric: str, rules_before: str, before: dict[str, Any] | None, rules_after: str,
+    after: dict[str, Any] | None,
+) -> dict[str, Any]:  # fmt: skip
+    def kept(row: dict[str, Any] | None) -> dict[str, Any] | None:
+        return None if row is None else {name: row.get(name) for name in _KEPT}
+
+    return {
+        "candidate": candidate, "metric": metric, "rules_before": rules_before, "rules_after": rules_after,
+        "before": kept(before), "after": kept(after),
+    }  # fmt: skip
+
+
+def _flips(ledger: Ledger, basis: Basis, before: str, after: str) -> list[dict[str, Any]]:
+    from harness._flips import flips_between
+
+    return [
+        {
+            "cell": flip.cell, "case": flip.case, "candidate": flip.candidate, "metric": flip.metric,
+            "rules_before": before, "rules_after": after, "before": flip.before, "after": flip.after,
+            "stage": flip.stage,
+        }
+        for flip in flips_between(ledger, basis.run, before, after)
+    ]  # fmt: skip
+
+
+def correction_again(ledger: Ledger, said: Data, basis: Basis, board: Sequence[dict[str, Any]]) -> Data:
+    """The `correction` of a report as the ledger gives it. `said` tells which was corrected, and under what words.
+
+    The words are in the supersession, if one was appended; a report that a crash left without one keeps its own.
+    """
+    corrects = said.get("corrects")
+    if not isinstance(corrects, int) or isinstance(corrects, bool) or not 0 < corrects <= basis.size:
+        raise UsageError("the report that was corrected isn't named")
+    reasons = [row["reason"] for row in ledger.rows(over_views(_REASONS), (str(corrects),))]
+    reason = said.get("reason")
+    if reasons and reason not in reasons:
+        reason = reasons[0]
+    return correction_of(ledger, corrects, basis, board, reason=str(reason), category=str(said.get("category")))

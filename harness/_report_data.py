@@ -1,0 +1,272 @@
+"""The figures of a run as plain JSON-able data, as of one event of the chain: the same ever after.
+
+Only events up to `size` count. So a report that was written while a run went on, or before a rescore, is recomputed
+years later without what came since, and `harness check` can hold every number of it against the ledger.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness._bars import judge_bar
+from harness._clusters import clustered_intervals
+from harness._errors import HarnessError, UsageError
+from harness._fingerprint import fingerprints
+from harness._prediction import predictions_for
+from harness._rules import RuleSet
+from harness._thaw import thaw_rules
+from ledger import Ledger, LedgerError, as_of, over_views
+
+__all__ = ["RENDERER", "REPORT_FORMAT", "REPORT_VERSION", "AsOf", "Data", "collect"]
+
+REPORT_FORMAT = "eval-ledger/report"
+REPORT_VERSION = 1
+"""The version of the data's form: keys are added under the same version, and never change their meaning."""
+RENDERER = 1
+"""Raised with every change of what the same data look like: a report of another renderer is held against the bytes that
+the ledger recorded, and not drawn again."""
+
+Data = dict[str, Any]
+
+_RUN = (
+    'SELECT run, name, suite, purpose, status, via, planned, asked, epochs, "limit", candidates, tags, seq, opened_at,'
+    " closed_at FROM runs WHERE run = ?"
+)
+_BOARD = (
+    "SELECT candidate, rules, metric, kind, is_primary, k, n, planned, unmeasured, rate, low, high, sd, worst, best,"
+    " standing, tainted, reproducible FROM scoreboard WHERE run = ?"
+)
+_FAILURES = "SELECT candidate, rules, stage, reason, domain, count FROM failures WHERE run = ?"
+_FLAGS = (
+    "SELECT cell.body ->> '$.candidate' AS candidate, parse.body ->> '$.rules' AS rules, flag.value AS flag,"
+    " count(DISTINCT parse.cell) AS count"
+    " FROM events AS parse CROSS JOIN json_each(parse.body, '$.flags') AS flag"
+    " CROSS JOIN events AS cell ON cell.run = parse.run AND cell.kind = 'cell' AND cell.cell = parse.cell"
+    " WHERE parse.run = ? AND parse.kind = 'parse' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
+)
+_STANDING = "SELECT rules, freeze, first_response, standing, because FROM rule_standing WHERE run = ? ORDER BY rules"
+_REPEATS = (
+    "SELECT candidate, rules, cases, repeated, changed FROM repeatability WHERE run = ? ORDER BY rules, candidate"
+)
+_TALLIES = (
+    "SELECT body ->> '$.rules' AS rules, max(seq) AS seq FROM events WHERE run = ? AND kind = 'tally' GROUP BY 1"
+    " ORDER BY 1"
+)
+_FROZEN = (
+    "SELECT freezes.seq AS seq, freezes.at AS at, what, name, label, digest, identity FROM freezes"
+    " WHERE freezes.seq IN (SELECT value FROM json_each(?)) ORDER BY freezes.seq"
+)
+_PLAN = "SELECT causes FROM events WHERE run = ? AND kind = 'plan'"
+_GONE = (
+    'SELECT seq AS event, "by", category, reason FROM supersessions'
+    " WHERE in_force AND what = 'run' AND id = ? ORDER BY seq DESC LIMIT 1"
+)
+_TAINTS = (
+    "SELECT DISTINCT taints.seq AS event, taints.what AS what, taints.id AS id, taints.reason AS reason"
+    " FROM tainted_events CROSS JOIN taints ON taints.seq = tainted_events.taint"
+    " WHERE tainted_events.run = ? ORDER BY 1"
+)
+_UNTOLD = (
+    "SELECT candidate, rules, count(*) AS cells FROM not_reproducible WHERE run = ? GROUP BY candidate, rules"
+    " ORDER BY candidate, rules"
+)
+_ANSWERS = (
+    "SELECT cell.body ->> '$.candidate' AS candidate,"
+    " sum(EXISTS (SELECT 1 FROM events AS asked"
+    " WHERE asked.run = cell.run AND asked.kind = 'request' AND asked.cell = cell.cell)) AS fresh,"
+    " sum(EXISTS (SELECT 1 FROM events AS taken"
+    " WHERE taken.run = cell.run AND taken.kind = 'reuse' AND taken.cell = cell.cell)"
+    " AND NOT EXISTS (SELECT 1 FROM events AS asked"
+    " WHERE asked.run = cell.run AND asked.kind = 'request' AND asked.cell = cell.cell)) AS reused"
+    " FROM events AS cell WHERE cell.run = ? AND cell.kind = 'cell' AND cell.body IS NOT NULL"
+    " GROUP BY 1 ORDER BY min(cell.cell)"
+)
+_ACCEPTS = "SELECT seq AS event, component, before, after, reason FROM accepts WHERE run = ? ORDER BY seq"
+
+
+@dataclass(frozen=True)
+class AsOf:
+    """A ledger as it was when its chain ended at event `size`: the views answer about those events alone."""
+
+    ledger: Ledger
+    size: int
+
+    def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
+        """The rows of a query over this release's views and over `events`, `edges` and `blobs`."""
+        return self.ledger.rows(over_views(query, as_of(self.size)), parameters)
+
+
+def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> Data:
+    """Everything that a report of `run` says, as of event `size`; `rules` keeps only the rule sets it names.
+
+    Plain JSON data with a fixed order of keys and rows. Raises UsageError when the run had no plan then, for a probe,
+    and for a rule set that had not been applied to it.
+    """
+    then = AsOf(ledger, size)
+    found = then.rows(_RUN, (run,))
+    if not found:
+        raise UsageError(f"at event {size} there was no run {run} yet")
+    row = found[0]
+    if row["purpose"] == "probe":
+        raise UsageError(f"{run} is a probe, which no scoreboard counts; `ledger log --run {run}` shows it")
+    tried = then.rows(_STANDING, (run,))
+    kept = _kept(run, [each["rules"] for each in tried], rules)
+    tallies = {each["rules"]: each["seq"] for each in then.rows(_TALLIES, (run,))}
+    thawed = {each["rules"]: _thawed(ledger, each["freeze"]) for each in tried if each["rules"] in kept}
+    board = _board(then, run, kept, tallies, clustered=row["epochs"] > 1)
+    for each in board:
+        rule_set = thawed[each["rules"]]
+        policy = rule_set.policy if isinstance(rule_set, RuleSet) else None
+        each["policy"] = policy.name if policy is not None else None
+    first = next((each["first_response"] for each in tried), None)
+    candidates = [str(each) for each in json.loads(row["candidates"])]
+    bars, unread = _bars(board, thawed, candidates)
+    return {
+        "report": REPORT_FORMAT,
+        "version": REPORT_VERSION,
+        "renderer": RENDERER,
+        "run": _about(row),
+        "superseded": next(iter(then.rows(_GONE, (run,))), None),
+        "taints": then.rows(_TAINTS, (run,)),
+        "not_reproducible": _of(then.rows(_UNTOLD, (run,)), kept),
+        "answers": then.rows(_ANSWERS, (run,)),
+        "accepted": then.rows(_ACCEPTS, (run,)),
+        "first_response": first,
+        "frozen": _frozen(then, run, [each["freeze"] for each in tried if each["rules"] in kept], first),
+        "rules": [
+            {name: each[name] for name in ("rules", "freeze", "standing", "because")} for each in tried
+            if each["rules"] in kept
+        ],
+        "scoreboard": board,
+        "unmeasured": _of(then.rows(_FAILURES, (run,)), kept),
+        "flags": _of(then.rows(_FLAGS, (run,)), kept),
+        "repeatability": [
+            each for each in _of(then.rows(_REPEATS, (run,)), kept) if each["repeated"]
+        ],
+        "bars": bars,
+        "bars_unread": unread,
+        "predictions": _predictions(ledger, run, size, kept),
+        "other_rules": [
+            {name: each[name] for name in ("rules", "freeze", "standing", "because")} for each in tried
+            if each["rules"] not in kept
+        ],
+        "fingerprints": _fingerprints(ledger, run, kept, candidates),
+        "receipt": _receipt(then, run, kept, tallies),
+    }  # fmt: skip
+
+
+def _kept(run: str, labels: Sequence[str], wanted: Sequence[str]) -> frozenset[str]:
+    for name in wanted:
+        if not any(name in (label, label.partition("@")[0]) for label in labels):
+            has = ", ".join(sorted(labels)) or "none"
+            raise UsageError(f"run {run} was not scored under {name!a}; it has {has}")
+    return frozenset(
+        label for label in labels if not wanted or label in wanted or label.partition("@")[0] in wanted
+    )  # fmt: skip
+
+
+def _of(rows: Iterable[dict[str, Any]], kept: frozenset[str]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["rules"] in kept]
+
+
+def _about(row: Mapping[str, Any]) -> Data:
+    about = {name: row[name] for name in row if name not in ("run", "purpose", "candidates", "tags")}
+    return {
+        "id": row["run"], **about, "candidates": json.loads(row["candidates"]), "tags": json.loads(row["tags"]),
+    }  # fmt: skip
+
+
+def _board(
+    then: AsOf, run: str, kept: frozenset[str], tallies: Mapping[str, int], *, clustered: bool
+) -> list[dict[str, Any]]:
+    board = _of(then.rows(_BOARD, (run,)), kept)
+    wanted = {(row["rules"], row["metric"]) for row in board if clustered or row["kind"] == "mean"}
+    intervals = clustered_intervals(then.rows, run, wanted)
+    for row in board:
+        row["is_primary"], row["tainted"] = bool(row["is_primary"]), bool(row["tainted"])
+        row["reproducible"] = bool(row["reproducible"])
+        row["tally"] = tallies.get(row["rules"])
+        low, high = intervals.get((row["rules"], row["metric"], row["candidate"]), (None, None))
+        row["case_low"], row["case_high"] = low, high
+    return board
+
+
+def _frozen(then: AsOf, run: str, rule_freezes: Sequence[int], first: int | None) -> list[dict[str, Any]]:
+    """Every freeze that the run and its shown rule sets stand on, and every prediction, oldest first."""
+    (plan,) = then.rows(_PLAN, (run,))
+    rows = then.rows(_FROZEN, (json.dumps(sorted({*json.loads(plan["causes"]), *rule_freezes})),))
+    kept = [row for row in rows if row["what"] != "rules" or row["seq"] in rule_freezes]
+    for row in kept:
+        row["before_first_response"] = None if first is None else row["seq"] < first
+    return kept
+
+
+def _thawed(ledger: Ledger, freeze: int) -> RuleSet | str:
+    """The rule set of a freeze, or why nobody can read it any more."""
+    try:
+        return thaw_rules(ledger, freeze)
+    except HarnessError as problem:
+        return str(problem)
+
+
+def _bars(
+    board: Sequence[Mapping[str, Any]], thawed: Mapping[str, RuleSet | str], candidates: Sequence[str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Every bar of every rule set, for each candidate; and the rule sets whose bars nobody can read any more."""
+    rows = {(row["rules"], row["candidate"], row["metric"]): row for row in board}
+    judged = [
+        {"rules": label, **judge_bar(bar, rows.get((label, candidate, bar.metric)), candidate).as_json()}
+        for label, rules in thawed.items() if isinstance(rules, RuleSet)
+        for bar in rules.bars
+        for candidate in candidates
+    ]  # fmt: skip
+    return judged, [{"rules": label, "why": why} for label, why in thawed.items() if isinstance(why, str)]
+
+
+def _predictions(ledger: Ledger, run: str, size: int, kept: frozenset[str]) -> list[dict[str, Any]]:
+    """Every prediction that was frozen by then and speaks of the suite; its results under the rule sets shown."""
+    found = [held.as_json() for held in predictions_for(ledger, run, size=size)]
+    for each in found:
+        each["results"] = [
+            result for result in each["results"] if not result["rules_standing"] or result["rules"] in kept
+        ]
+    return found
+
+
+def _fingerprints(ledger: Ledger, run: str, kept: Iterable[str], candidates: Sequence[str]) -> list[dict[str, Any]]:
+    """The fingerprint that says what may be held against each other; nothing where what it is made of was withheld.
+
+    The other one, of everything, moves with every resume, so no file that is checked later can hold it.
+    """
+    found: list[dict[str, Any]] = []
+    for label in sorted(kept):
+        for candidate in candidates:
+            try:
+                of = fingerprints(ledger, run, label, candidate)
+            except (HarnessError, LedgerError):
+                continue
+            found.append({"rules": label, "candidate": candidate, "comparable": of.comparable, "version": of.version})
+    return found
+
+
+def _receipt(then: AsOf, run: str, kept: Iterable[str], tallies: Mapping[str, int]) -> Data:
+    """What lets anybody find these figures again: the ledger, its head and size, the run, rule sets and tallies."""
+    genesis = then.ledger.genesis
+    wanted = sorted(kept)
+    found = then.rows(_FROZEN, (json.dumps(_freezes(then, run, wanted)),))
+    return {
+        "origin": genesis.origin,
+        "ledger": genesis.id,
+        "size": then.size,
+        "head": then.ledger.event(then.size).hash,
+        "run": run,
+        "rules": [{"rules": row["label"], "file": row["digest"], "identity": row["identity"]} for row in found],
+        "tallies": [{"rules": label, "event": tallies[label]} for label in wanted if label in tallies],
+    }
+
+
+def _freezes(then: AsOf, run: str, labels: Sequence[str]) -> list[int]:
+    return sorted(row["freeze"] for row in then.rows(_STANDING, (run,)) if row["rules"] in labels)

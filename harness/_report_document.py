@@ -1,0 +1,397 @@
+"""What a report says, between its data and its looks: headings, sentences, tables and charts, the same in every format.
+
+Text that came from outside (labels, reasons, names, ids) is wrapped in `Name`; each format shows it so that it can't
+become markup. What isn't wrapped is this module's own wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = [
+    "Block", "Chart", "Document", "Grid", "Heading", "Name", "Sentence", "between", "document", "figure_of", "percent",
+]  # fmt: skip
+
+Row = Mapping[str, Any]
+Tone = Literal["", "bad", "good", "quiet"]
+
+
+class Name(str):
+    """Text that somebody else wrote."""
+
+    __slots__ = ()
+
+
+Text = str | Name
+Cell = Text | Sequence[Text]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading; `level` 1 is the title."""
+
+    level: int
+    text: Sequence[Text]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, put together from words and names. `tone` says how loudly."""
+
+    parts: Sequence[Text]
+    tone: Tone = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table. `right` names the columns of numbers; `caption` says what the table holds."""
+
+    caption: Sequence[Text]
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    right: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A picture of rows that a table shows too: formats without pictures leave it out."""
+
+    kind: Literal["intervals", "failures"]
+    title: Sequence[Text]
+    rows: Sequence[Row]
+
+
+Block = Heading | Sentence | Grid | Chart
+Document = Sequence[Block]
+
+
+def percent(value: float | None) -> str:
+    """A share as people read it."""
+    return "–" if value is None else f"{100 * value:.1f}%"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """An interval of shares."""
+    return "–" if low is None or high is None else f"{100 * low:.1f}–{100 * high:.1f}%"
+
+
+def figure_of(row: Row) -> str:
+    """k/n, or a mean; never a number where nothing was measured."""
+    if row["n"] == 0:
+        return "no data"
+    figure = f"{row['k']}/{row['n']}" if row["kind"] == "rate" else f"{row['rate']:.3f} over {row['n']}"
+    counted = row.get("unmeasured")
+    return f"{figure} ({counted} unmeasured, counted by {row.get('policy') or 'policy'})" if counted else figure
+
+
+def document(data: Mapping[str, Any]) -> Document:
+    """The report of `collect`'s data."""
+    run = data["run"]
+    blocks: list[Block] = [
+        Heading(1, [Name(run["suite"]), ": report on run ", Name(run["id"])]),
+        *_top(data),
+        *_correction(data.get("correction")),
+        *_scoreboard(data),
+        *_bars(data),
+        *_predictions(data.get("predictions", [])),
+        *_unmeasured(data),
+        *_reading(data),
+        *_frozen(data),
+        *_comparability(data.get("fingerprints", [])),
+        *_receipt(data["receipt"]),
+    ]
+    return blocks
+
+
+def _top(data: Mapping[str, Any]) -> Iterable[Block]:
+    run = data["run"]
+    gone = data["superseded"]
+    if gone:
+        how: list[Text] = ["by run ", Name(gone["by"])] if gone["by"] else ["without a successor"]
+        said = [f" (event {gone['event']}, ", Name(gone["category"]), "): ", Name(gone["reason"])]
+        yield Sentence(["SUPERSEDED ", *how, *said], "bad")
+    for mark in data["taints"]:
+        what = [Name(f"{mark['what']}:{mark['id']}"), "): ", Name(mark["reason"])]
+        yield Sentence([f"TAINTED by event {mark['event']} (", *what], "bad")
+    for each in data["not_reproducible"]:
+        who: list[Text] = [" of ", Name(each["candidate"])] if each["candidate"] is not None else []
+        rest = [" under ", Name(each["rules"]), " rest on what a redaction withholds"]
+        yield Sentence([f"NOT REPRODUCIBLE: {each['cells']} of the scores", *who, *rest], "bad")
+    status = run["status"]
+    if status == "open":
+        yield Sentence(["OPEN: the run had no end yet when this was written; its numbers may still move."], "bad")
+    elif status != "complete":
+        yield Sentence([f"The run is {status}: not every planned cell has an answer."], "bad")
+    named: list[Text] = [" (", Name(run["name"]), ")"] if run["name"] else []
+    count = f", {run['asked']} of {run['planned']} cells asked"
+    more = f", {run['epochs']} epochs" if run["epochs"] > 1 else ""
+    more += f", only the first {run['limit']} cases (--limit)" if run["limit"] is not None else ""
+    how_asked = {"live": "asked live", "replay": "a replay of recorded replies", "import": "imported evidence"}
+    parts: list[Text] = ["Run ", Name(run["id"]), *named, f", {status}{count}{more}; "]
+    yield Sentence([*parts, how_asked.get(run["via"], Name(run["via"])), ". Opened ", Name(run["opened_at"]), "."])
+    for row in data["answers"]:
+        if row["reused"]:
+            rest = [f" take over responses of earlier runs; {row['fresh']} were asked in this one"]
+            yield Sentence([f"REUSED: {row['reused']} cells of ", Name(row["candidate"]), *rest])
+    for row in data["accepted"]:
+        yield Sentence(_accepted(row))
+    if run["epochs"] > 1:
+        yield Sentence(
+            [
+                "Each case was asked more than once. The Wilson interval takes repeats as independent and is too"
+                " narrow; the interval by case draws whole cases (a bootstrap of 1,000 resamples with a fixed seed)."
+            ]
+        )
+
+
+def _accepted(row: Row) -> list[Text]:
+    if row["component"] is None:
+        return [f"ACCEPTED by event {row['event']}: withheld since"]
+    moved = [" moved from ", Name(row["before"]), " to ", Name(row["after"]), ": ", Name(row["reason"])]
+    return [f"ACCEPTED by event {row['event']}: ", Name(row["component"]), *moved]
+
+
+def _scoreboard(data: Mapping[str, Any]) -> Iterable[Block]:
+    yield Heading(2, ["Scoreboard"])
+    board: Sequence[Row] = data["scoreboard"]
+    if not board:
+        yield Sentence(["No rule set has given this run a figure."])
+    for each in data["rules"]:
+        rows = [row for row in board if row["rules"] == each["rules"]]
+        if not rows:
+            continue
+        yield Heading(3, [Name(each["rules"]), f" ({each['standing']})"])
+        because = f"{each['standing'].capitalize()}: {each['because']} (rule set frozen as event {each['freeze']})."
+        yield Sentence([because], "" if each["standing"] == "confirmatory" else "bad")
+        counted = sum(row["unmeasured"] for row in rows)
+        if counted:
+            yield Sentence(
+                [
+                    "Some figures count unmeasured cells by the rule set's policy; each says how many. worst–best"
+                    " takes them as what they are: unknown."
+                ],
+                "bad",
+            )
+        yield _figures(each["rules"], rows)
+        yield Chart("intervals", ["Rates under ", Name(each["rules"])], rows)
+
+
+def _figures(rules: str, rows: Sequence[Row]) -> Grid:
+    by_case = any(row["case_low"] is not None for row in rows)
+    columns = ["metric", "candidate", "k/n", "planned", "rate", "95% interval"]
+    columns += [*(["95% by case"] if by_case else []), "worst–best", "marks"]
+    lines: list[Sequence[Cell]] = []
+    for row in rows:
+        figure = Name(figure_of(row)) if row["unmeasured"] else figure_of(row)
+        case = [between(row["case_low"], row["case_high"])] if by_case else []
+        lines.append(
+            [
+                [Name(row["metric"]), *([" (outcome)"] if row["is_primary"] else [])], Name(row["candidate"]),
+                figure, str(row["planned"]), percent(row["rate"]), between(row["low"], row["high"]), *case,
+                between(row["worst"], row["best"]), ", ".join(_marks(row)),
+            ]
+        )  # fmt: skip
+    right = frozenset(columns) - {"metric", "candidate", "marks"}
+    return Grid(["Figures under ", Name(rules), ": k of n measured, of planned"], columns, lines, right)
+
+
+def _marks(row: Row) -> list[str]:
+    said = ["tainted"] if row["tainted"] else []
+    return said + ([] if row["reproducible"] else ["not reproducible"])
+
+
+def _bars(data: Mapping[str, Any]) -> Iterable[Block]:
+    bars: Sequence[Row] = data["bars"]
+    if not bars and not data["bars_unread"]:
+        return
+    yield Heading(2, ["Bars"])
+    for each in data["bars_unread"]:
+        why = ["The bars of ", Name(each["rules"]), " can't be read, so they count as failed: ", Name(each["why"])]
+        yield Sentence(why, "bad")
+    rows: list[Sequence[Cell]] = [
+        [Name(bar["bar"]), Name(bar["rules"]), Name(bar["candidate"]), bar["figure"], bar["status"], bar["why"]]
+        for bar in bars
+    ]
+    if rows:
+        columns = ("bar", "rules", "candidate", "figure", "status", "why")
+        yield Grid(["Bars, held against the figures; undecided is no pass"], columns, rows)
+    for bar in bars:
+        if bar["status"] != "met" and bar["fails"]:
+            yield Sentence(
+                [Name(bar["bar"]), f" {bar['status']} for ", Name(bar["candidate"]), ": ", Name(bar["fails"])], "bad"
+            )
+
+
+def _predictions(predictions: Sequence[Row]) -> Iterable[Block]:
+    if not predictions:
+        return
+    yield Heading(2, ["Predictions"])
+    rows: list[Sequence[Cell]] = []
+    for held in predictions:
+        said: list[Text] = [f"Frozen as event {held['event']}: ", Name(held["name"]), f", {held['standing']}: "]
+        about: list[Text] = [" (", Name(held["about"]), ")"] if held["about"] else []
+        marks = [mark for mark in ("superseded", "tainted") if held[mark]]
+        tone = "" if held["standing"] == "confirmatory" and not marks else "bad"
+        yield Sentence([*said, held["because"], *(f", {mark}" for mark in marks), *about], tone)
+        if held["unread"]:
+            yield Sentence(["It can't be read any more, so nothing is held against it: ", Name(held["unread"])], "bad")
+        rows += [
+            [
+                str(held["event"]), Name(each["text"]), Name(each["rules"]), each["rules_standing"] or "–",
+                Name(each["candidate"]), Name(each["figure"]), each["status"], Name(each["why"]),
+            ]
+            for each in held["results"]
+        ]  # fmt: skip
+    columns = ("event", "expected", "rules", "rule set", "candidate", "figure", "status", "why")
+    if rows:
+        yield Grid(["What was expected, held against the figures"], columns, rows, frozenset({"event"}))
+
+
+def _unmeasured(data: Mapping[str, Any]) -> Iterable[Block]:
+    yield Heading(2, ["Unmeasured, by reason"])
+    failures: Sequence[Row] = data["unmeasured"]
+    if not failures:
+        yield Sentence(["Every planned cell was measured."])
+        return
+    rows: list[Sequence[Cell]] = [
+        [
+            Name(row["candidate"]), Name(row["rules"]), Name(row["stage"]), Name(row["reason"]), Name(row["domain"]),
+            str(row["count"]),
+        ]
+        for row in failures
+    ]  # fmt: skip
+    columns = ("candidate", "rules", "stage", "reason", "domain", "cells")
+    caption = ["Cells without a measurement: stage, reason, and whose fault it was"]
+    yield Grid(caption, columns, rows, frozenset({"cells"}))
+    yield Chart("failures", ["Unmeasured cells, by reason"], failures)
+
+
+def _reading(data: Mapping[str, Any]) -> Iterable[Block]:
+    flags: Sequence[Row] = data["flags"]
+    if flags:
+        rows: list[Sequence[Cell]] = [
+            [Name(row["candidate"]), Name(row["rules"]), Name(row["flag"]), str(row["count"])] for row in flags
+        ]
+        yield Heading(2, ["Flags of what was read"])
+        columns = ("candidate", "rules", "flag", "cells")
+        yield Grid(["Leniencies that were used, and what was salvaged or cut"], columns, rows, frozenset({"cells"}))
+    repeats: Sequence[Row] = data["repeatability"]
+    if repeats:
+        rows = [
+            [Name(row["candidate"]), Name(row["rules"]), f"{row['changed']} of {row['repeated']}", str(row["cases"])]
+            for row in repeats
+        ]
+        yield Heading(2, ["Repeats"])
+        columns = ("candidate", "rules", "changed", "cases")
+        right = frozenset({"changed", "cases"})
+        yield Grid(["Repeated cases whose outcome changed between identical repeats"], columns, rows, right)
+
+
+def _frozen(data: Mapping[str, Any]) -> Iterable[Block]:
+    yield Heading(2, ["What was frozen when"])
+    first = data["first_response"]
+    if first is None:
+        yield Sentence(["No response had come: nothing was known when these were frozen."])
+    elif first == 0:
+        yield Sentence(["The first response is older than this ledger: nothing here was frozen before it."])
+    else:
+        yield Sentence([f"The first response of the run is event {first}. The chain orders; a clock only claims."])
+    said = {True: "before", False: "after", None: "–"}
+    rows: list[Sequence[Cell]] = [
+        [
+            str(row["seq"]), Name(row["what"]), Name(row["label"]), Name(row["at"]), Name(row["digest"]),
+            said[row["before_first_response"]],
+        ]
+        for row in data["frozen"]
+    ]  # fmt: skip
+    columns = ("event", "what", "name", "time claimed", "BLAKE3 of the file", "first response")
+    yield Grid(["Every file that these numbers stand on"], columns, rows, frozenset({"event"}))
+    others: Sequence[Row] = data["other_rules"]
+    if others:
+        lines: list[Sequence[Cell]] = [
+            [Name(row["rules"]), str(row["freeze"]), row["standing"], row["because"]] for row in others
+        ]
+        columns = ("rules", "event", "standing", "because")
+        yield Grid(
+            ["Other rule sets that were tried on this run, not shown here"], columns, lines, frozenset({"event"})
+        )
+    else:
+        yield Sentence(["Every rule set that was tried on this run is shown above."])
+
+
+def _comparability(fingerprints: Sequence[Row]) -> Iterable[Block]:
+    if not fingerprints:
+        return
+    yield Heading(2, ["Comparability"])
+    rows: list[Sequence[Cell]] = [
+        [Name(row["candidate"]), Name(row["rules"]), Name(row["comparable"])] for row in fingerprints
+    ]
+    columns = ("candidate", "rules", "comparable fingerprint")
+    yield Grid(
+        ["Numbers with one fingerprint mean the same; `harness compare` says what tells others apart"], columns, rows
+    )
+
+
+def _correction(correction: Row | None) -> Iterable[Block]:
+    if not correction:
+        return
+    yield Heading(2, ["Correction"])
+    old = f"This report corrects and replaces the one recorded as event {correction['corrects']} (BLAKE3 "
+    yield Sentence([old, Name(correction["digest"]), "). Reason: ", Name(correction["reason"])], "bad")
+    columns = ("candidate", "metric", "rules before", "before", "rules after", "after")
+    rows: list[Sequence[Cell]] = [
+        [
+            Name(row["candidate"]), Name(row["metric"]), Name(row["rules_before"]), _said(row["before"]),
+            Name(row["rules_after"]), _said(row["after"]),
+        ]
+        for row in correction["numbers"]
+    ]  # fmt: skip
+    yield Grid(["Each number before and after"], columns, rows, frozenset({"before", "after"}))
+    flips: Sequence[Row] = correction["flips"]
+    if not flips:
+        yield Sentence(["No cell flipped."])
+        return
+    lines: list[Sequence[Cell]] = [
+        [
+            str(flip["cell"]), Name(flip["case"]), Name(flip["candidate"]), Name(flip["metric"]),
+            _value(flip["before"]), _value(flip["after"]), Name(flip["stage"]), Name(flip["rules_before"]),
+        ]
+        for flip in flips
+    ]  # fmt: skip
+    columns = ("cell", "case", "candidate", "metric", "before", "after", "stage", "compared with")
+    right = frozenset({"cell", "before", "after"})
+    yield Grid([f"The {len(flips)} figures of cells that moved, and the stage that moved them"], columns, lines, right)
+
+
+def _said(row: Row | None) -> str:
+    if row is None:
+        return "–"
+    return f"{figure_of(row)} of {row['planned']}"
+
+
+def _value(value: float | None) -> str:
+    return "unmeasured" if value is None else f"{value:g}"
+
+
+def _receipt(receipt: Row) -> Iterable[Block]:
+    yield Heading(2, ["Receipt"])
+    yield Sentence(
+        [
+            "`harness check FILE` recomputes every number here from the ledger, as of the event named below, and says"
+            " what has become known since."
+        ]
+    )
+    rows: list[Sequence[Cell]] = [
+        ["ledger", Name(f"{receipt['origin']}/{receipt['ledger']}")],
+        ["as of event", str(receipt["size"])],
+        ["whose hash is", Name(receipt["head"])],
+        ["run", Name(receipt["run"])],
+        *(
+            [["rule set ", Name(each["rules"])], [Name(each["identity"]), " (file ", Name(each["file"]), ")"]]
+            for each in receipt["rules"]
+        ),
+        *([["tally of ", Name(each["rules"])], f"event {each['event']}"] for each in receipt["tallies"]),
+    ]
+    yield Grid(["What these numbers rest on"], ("what", "value"), rows)

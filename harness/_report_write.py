@@ -1,0 +1,131 @@
+"""Writing a report down: its file on disk, and the event that records the very same bytes and every number in them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness._errors import UsageError
+from harness._identity import file_digest
+from harness._report_data import Data
+from harness._report_file import format_of
+from ledger import Draft, Ledger, sync_folder
+from ledger.kinds import Report
+
+__all__ = ["Written", "check_target", "figures_of", "record_report", "write_file", "write_report"]
+
+_PLAN = "SELECT seq FROM main.events WHERE kind = 'plan' AND run = ?"
+_SQLITE = b"SQLite format 3\0"
+_ENOUGH = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The report event's seq and hash, the plain BLAKE3 of the file, and where it lies."""
+
+    seq: int
+    hash: str
+    digest: str
+    path: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {"report": self.seq, "hash": self.hash, "digest": self.digest, "file": str(self.path)}
+
+
+def check_target(ledger: Ledger, path: Path, *, force: bool) -> Path:
+    """Where a report may be written: the path, with symbolic links followed. Raises UsageError for what it would spoil.
+
+    Only a report of ours is written over, or (with `force`) another plain file; a ledger never.
+    """
+    target = path.resolve()
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {target.parent}; make it first")
+    if not os.path.lexists(target):
+        own = ledger.path.resolve()
+        if target.name.startswith(own.name) and target.parent == own.parent:
+            raise UsageError(f"{path} would be taken for a part of the ledger {own.name}; name another file")
+        return target
+    if not target.is_file():
+        raise UsageError(f"{path} is no plain file; name another")
+    with target.open("rb") as file:
+        start = file.read(_ENOUGH)
+    own = ledger.path.resolve()
+    if start.startswith(_SQLITE) or (target.name.startswith(own.name) and target.parent == own.parent):
+        raise UsageError(f"{path} is a ledger, or a part of one, and is never written over; name another file")
+    if not force and start and format_of(start.decode("utf-8", "replace")) is None:
+        raise UsageError(f"{path} exists and is no report of ours; name another file, or --force to write over it")
+    return target
+
+
+@contextmanager
+def write_file(target: Path, data: bytes) -> Generator[None]:
+    """Write the bytes under another name, durably; they get their own name, all at once, when the block ends well."""
+    made = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
+    try:
+        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        yield
+        made.replace(target)
+        sync_folder(target.parent)
+    finally:
+        with contextlib.suppress(OSError):
+            made.unlink()
+
+
+def figures_of(data: Data) -> list[Any]:
+    """Every figure of a report as its event carries it."""
+    receipt = data["receipt"]
+    return [
+        {
+            "run": receipt["run"], "candidate": row["candidate"], "rules": row["rules"], "metric": row["metric"],
+            "kind": row["kind"], "k": row["k"], "n": row["n"], "planned": row["planned"],
+            "unmeasured": row["unmeasured"], "policy": row["policy"], "rate": row["rate"],
+            "interval": None if row["low"] is None else [row["low"], row["high"]], "tally": row["tally"],
+            "head": receipt["head"],
+        }
+        for row in data["scoreboard"]
+    ]  # fmt: skip
+
+
+def _causes(ledger: Ledger, data: Data) -> list[int]:
+    tallies = sorted({int(each["event"]) for each in data["receipt"]["tallies"]})
+    if tallies:
+        return tallies
+    # Nothing was tallied yet: it rests on the run as a whole.
+    return [int(ledger.rows(_PLAN, (data["receipt"]["run"],))[0]["seq"])]
+
+
+def record_report(
+    ledger: Ledger, data: Data, drawn: bytes, form: str, target: Path, *, corrects: int | None = None,
+    seq: int | None = None,
+) -> Written:  # fmt: skip
+    """Append the report event of a file that will lie at `target`; with `seq`, name the one that is there already."""
+    receipt = data["receipt"]
+    if seq is not None:
+        return Written(seq, ledger.event(seq).hash, file_digest(drawn), target)
+    body = Report(
+        run=receipt["run"], format=form, digest=file_digest(drawn), head=receipt["head"], size=receipt["size"],
+        figures=json.loads(json.dumps(figures_of(data))), corrects=corrects,
+    )  # fmt: skip
+    (event,) = ledger.append(Draft(body, causes=_causes(ledger, data), blobs={"file": drawn}))
+    return Written(event.seq, event.hash, body.digest, target)
+
+
+def write_report(ledger: Ledger, data: Data, drawn: bytes, form: str, target: Path) -> Written:
+    """Record the report and give the file its name, in that order: a file that says it is recorded always is.
+
+    `target` comes from `check_target`. Raises OSError and LedgerError; then the file that stood there still does.
+    """
+    with write_file(target, drawn):
+        return record_report(ledger, data, drawn, form, target)

@@ -1,0 +1,351 @@
+"""`harness check`: whatever is changed in a report is found and named, and so is what became of it since."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness._check import Check, check_file, check_report
+from harness._errors import UsageError
+from harness._report_data import collect
+from harness._report_file import FORMATS, data_in, render
+from ledger import Draft, Ledger, find_run
+from ledger.kinds import Clear, Supersede, Taint, Target
+from tests.harness.reported import cli, copied, run_again, written
+
+DIGIT = re.compile(rb"[0-9]")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger and a report of its run in each format; nobody changes them."""
+    made = tmp_path_factory.mktemp("reports")
+    db = copied(made)
+    for form in FORMATS:
+        written(db, made / f"report.{form}")
+    return made
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path) -> Iterator[Ledger]:
+    with Ledger.open(folder / "ledger.db", read_only=True) as ledger:
+        yield ledger
+
+
+@pytest.fixture
+def own(folder: Path, tmp_path: Path) -> Path:
+    """Copies that may be changed."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def changed_at(data: bytes, at: int) -> bytes:
+    return data[:at] + (b"7" if data[at : at + 1] != b"7" else b"3") + data[at + 1 :]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_report_reproduces_and_says_how_many_numbers(
+    folder: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli("check", folder / f"report.{form}", "--db", folder / "ledger.db", "--json") == 0
+    out, words = capsys.readouterr()
+    found = json.loads(out)
+    assert (found["verdict"], found["ok"], found["byte_for_byte"]) == ("reproduces", True, True)
+    assert found["numbers"] == found["reproduced"] > 100
+    assert f"{found['numbers']} of {found['numbers']} numbers reproduce" in words
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(draw=st.data())
+def test_one_digit_changed_anywhere_is_found_and_named(
+    folder: Path, whole: Ledger, form: str, draw: st.DataObject
+) -> None:
+    data = (folder / f"report.{form}").read_bytes()
+    at = draw.draw(st.sampled_from([match.start() for match in DIGIT.finditer(data)]))
+    altered = changed_at(data, at)
+    found = check_report(whole, altered, "x")
+    assert found.exit_status == 1
+    line = data[:at].count(b"\n") + 1
+    theirs, ours = altered.split(b"\n")[line - 1].decode(), data.split(b"\n")[line - 1].decode()
+    named = [each for each in found.differences if each.where == f"line {line}"]
+    assert len(named) == 1
+    assert named[0].says and named[0].should
+    assert named[0].says.rstrip("…") in theirs and named[0].should.rstrip("…") in ours
+    assert named[0].says != named[0].should
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_figure_changed_in_text_and_data_alike_is_named_with_what_the_ledger_gives(
+    folder: Path, whole: Ledger, form: str
+) -> None:
+    file = (folder / f"report.{form}").read_bytes()
+    data = data_in(file.decode(), form)  # pyright: ignore[reportArgumentType]
+    row = next(row for row in data["scoreboard"] if row["k"])
+    row["k"] += 1
+    found = check_report(whole, render(data, form), "x")
+    (figure,) = [each for each in found.differences if each.where.startswith("scoreboard[")]
+    assert figure.where.endswith(f"{row['rules']}, {row['candidate']}, {row['metric']}].k")
+    assert (figure.says, figure.should, figure.number) == (str(row["k"]), str(row["k"] - 1), True)
+    assert found.reproduced == found.numbers - 1
+    assert any(each.where.startswith("line ") for each in found.differences)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_row_left_out_of_text_and_data_alike_is_named(folder: Path, whole: Ledger, form: str) -> None:
+    data = data_in((folder / f"report.{form}").read_text("utf-8"), form)  # pyright: ignore[reportArgumentType]
+    gone = data["scoreboard"].pop(1)
+    data["bars"] = []
+    found = check_report(whole, render(data, form), "x")
+    missing = [each for each in found.differences if each.says is None]
+    assert any(gone["metric"] in each.where and each.where.startswith("scoreboard[") for each in missing)
+    assert any(each.where.startswith("bars[") for each in missing)
+    assert found.exit_status == 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_line_put_in_or_taken_out_is_found_and_named(folder: Path, whole: Ledger, form: str) -> None:
+    lines = (folder / f"report.{form}").read_text("utf-8").split("\n")
+    middle = len(lines) // 3
+    added = check_report(whole, "\n".join([*lines[:middle], " ", *lines[middle:]]).encode(), "x")
+    assert [(each.where, each.should) for each in added.differences] == [(f"line {middle + 1}", None)]
+    taken = check_report(whole, "\n".join([*lines[:middle], *lines[middle + 1 :]]).encode(), "x")
+    assert any(each.where == f"after line {middle}" and each.should == lines[middle] for each in taken.differences)
+    assert added.exit_status == taken.exit_status == 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.95])
+def test_a_file_that_was_cut_off_says_so(folder: Path, whole: Ledger, form: str, share: float) -> None:
+    data = (folder / f"report.{form}").read_bytes()
+    found = check_report(whole, data[: int(len(data) * share)], "x")
+    assert found.exit_status == 1
+    assert "cut off" in str(found.differences[0])
+    assert len(found.differences) == 1
+    assert "No number could be recomputed" in found.sentences()[-1]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("change", ["crlf", "bom", "both", "newline", "utf-16"])
+def test_what_an_editor_does_to_line_endings_is_no_change_of_a_number_and_is_said(
+    folder: Path, whole: Ledger, form: str, change: str
+) -> None:
+    text = (folder / f"report.{form}").read_text("utf-8")
+    text = text.replace("\n", "\r\n") if change in ("crlf", "both") else text
+    text = "\ufeff" + text if change in ("bom", "both") else text
+    text = text + "\n\n" if change == "newline" else text
+    found = check_report(whole, text.encode("utf-16" if change == "utf-16" else "utf-8"), "x")
+    assert (found.verdict, found.exact) == ("reproduces", False)
+    assert found.reproduced == found.numbers
+    assert any("not byte for byte the report" in note for note in found.notes)
+    altered = re.sub(r"1/4", "2/4", text, count=1) if form != "json" else text.replace('"k": 1', '"k": 2', 1)
+    assert check_report(whole, altered.encode(), "x").verdict == "differs"
+
+
+@pytest.mark.parametrize("content", [b"", b"hello 42\n", b"{}", b'{"a": 1}', b"\x00\xff\x01", b"<!doctype html><p>1"])
+def test_a_file_that_is_no_report_is_wrong_usage(own: Path, content: bytes) -> None:
+    file = own / "other.txt"
+    file.write_bytes(content)
+    assert cli("check", file, "--db", own / "ledger.db") == 2
+    assert cli("check", own, "--db", own / "ledger.db") == 2
+    assert cli("check", own / "nothing", "--db", own / "ledger.db") == 2
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_report_of_another_ledger_is_named_as_that(folder: Path, tmp_path: Path, form: str) -> None:
+    with Ledger.create(tmp_path / "other.db", origin="somebody/else") as other:
+        found = check_report(other, (folder / f"report.{form}").read_bytes(), "x")
+    assert found.exit_status == 1
+    assert {each.where for each in found.differences} == {"receipt.origin", "receipt.ledger", "receipt.head"}
+    assert "of another ledger" in found.sentences()[-3 if found.notes else -2]
+
+
+@pytest.mark.parametrize("name", ["origin", "ledger", "size", "head", "run"])
+def test_a_receipt_that_was_changed_in_text_and_data_alike_is_named(folder: Path, whole: Ledger, name: str) -> None:
+    data = data_in((folder / "report.md").read_text("utf-8"), "md")
+    data["receipt"][name] = data["receipt"][name] - 1 if name == "size" else "0" + data["receipt"][name][1:]
+    found = check_report(whole, render(data, "md"), "x")
+    assert found.exit_status == 1
+    assert f"receipt.{name}" in {each.where for each in found.differences}
+
+
+def test_a_ledger_that_was_tampered_with_gives_no_answer_at_all(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(sqlite3.connect(own / "ledger.db")) as connection, connection:
+        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")]
+        sqls = [row[0] for row in connection.execute("SELECT sql FROM sqlite_schema WHERE type = 'trigger'")]
+        for name in names:
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute(
+            "UPDATE events SET body = replace(body, '\"exact\":1', '\"exact\":0') WHERE seq ="
+            " (SELECT max(seq) FROM events WHERE kind = 'score' AND body LIKE '%\"exact\":1%')"
+        )
+        for sql in sqls:
+            connection.execute(sql)
+    assert cli("check", own / "report.md", "--db", own / "ledger.db", "--json") == 1
+    out, words = capsys.readouterr()
+    assert json.loads(out)["verdict"] == "tampered"
+    assert "TAMPERED" in words and "event" in words
+    assert "numbers reproduce" not in words
+
+
+def since(db: Path, file: Path) -> Check:
+    return check_file(db, file)
+
+
+def test_a_run_superseded_afterwards_sets_its_report_aside_and_taking_that_back_does_too(own: Path) -> None:
+    db, file = own / "ledger.db", own / "report.html"
+    with Ledger.open(db) as ledger:
+        run = find_run(ledger, "latest")
+        body = Supersede(target=Target(what="run", id=run), by=None, category="parser", reason="read wrongly")
+        (gone,) = ledger.append(Draft(body))
+    found = since(db, file)
+    assert (found.verdict, found.exit_status, found.reproduced) == ("set aside", 1, found.numbers)
+    assert any(f"event {gone.seq}" in line and "read wrongly" in line for line in found.sentences())
+    with Ledger.open(db) as ledger:
+        back = Supersede(target=Target(what="supersession", id=str(gone.seq)), by=None, category="other", reason="no")
+        ledger.append(Draft(back))
+    assert since(db, file).verdict == "reproduces"
+
+
+def test_a_taint_that_reaches_the_numbers_sets_them_aside_until_it_is_cleared(own: Path) -> None:
+    db, file = own / "ledger.db", own / "report.md"
+    only = written(db, own / "fence.json", rules=("fence-cite",)).path
+    with Ledger.open(db) as ledger:
+        (label,) = [
+            row["rules"] for row in ledger.rows("SELECT DISTINCT rules FROM run_rules WHERE rules LIKE 'strict%'")
+        ]
+        (said,) = ledger.append(Draft(Taint(target=Target(what="rules", id=label), reason="folds too much")))
+    found = since(db, file)
+    assert (found.verdict, found.exit_status) == ("set aside", 1)
+    assert any("folds too much" in line for line in found.sentences())
+    assert since(db, only).verdict == "reproduces", "what rests on the other rule set isn't reached"
+    late = written(db, own / "late.md").path
+    told = since(db, late)
+    assert told.verdict == "reproduces", "it says so itself, and nothing came since"
+    assert "TAINTED" in late.read_text("utf-8")
+    with Ledger.open(db) as ledger:
+        ledger.append(Draft(Clear(taint=said.seq, reason="it doesn't")))
+    assert since(db, file).verdict == "reproduces"
+    assert any("was cleared" in line for line in since(db, late).sentences())
+
+
+def test_evidence_withheld_since_makes_numbers_not_reproducible(own: Path) -> None:
+    from ledger.cli import app, run_app
+
+    db, file = own / "ledger.db", own / "report.json"
+    arguments = ["redact", "--run", "latest", "--cell", "1", "--db", str(db), "--reason", "x", "--category", "personal"]
+    assert run_app(app, "ledger", arguments) == 0
+    found = since(db, file)
+    assert found.exit_status == 1
+    assert found.not_reproducible > 0
+    assert found.reproduced + found.not_reproducible == found.numbers
+    assert not found.differences, "what was withheld is no change of the file"
+    assert any("not reproducible" in line for line in found.sentences())
+    late = written(db, own / "late.html").path
+    assert since(db, late).verdict == "reproduces"
+    assert "NOT REPRODUCIBLE" in late.read_text("utf-8")
+
+
+def test_a_report_stays_true_of_its_moment_when_the_run_is_scored_again_and_the_ledger_grows(own: Path) -> None:
+    db = own / "ledger.db"
+    first = (own / "report.md").read_bytes()
+    run_again(db, own / "authority")
+    with Ledger.open(db) as ledger:
+        run = data_in(first.decode(), "md")["run"]["id"]
+        (score,) = ledger.rows(
+            "SELECT seq, run, cell, body FROM main.events WHERE kind = 'score' AND run = ?"
+            " AND body ->> '$.outcome' = 'correct' ORDER BY seq DESC LIMIT 1",
+            (run,),
+        )
+        body = ledger.body(int(score["seq"]))
+        worse = body.model_copy(update={"outcome": "incorrect", "metrics": dict.fromkeys(body.metrics, 0.0)})  # pyright: ignore
+        ledger.append(
+            Draft(worse, run=run, cell=int(score["cell"]), causes=list(ledger.event(int(score["seq"])).causes))
+        )
+    second = written(db, own / "second.md", run=run)
+    for file in (own / "report.md", second.path):
+        assert since(db, file).verdict == "reproduces", file
+    boards = [data_in(file.read_text("utf-8"), "md")["scoreboard"] for file in (own / "report.md", second.path)]
+    assert boards[0] != boards[1]
+    assert any("scores came under" in line for line in since(db, own / "report.md").sentences())
+
+
+def test_a_report_taken_while_the_run_goes_on_says_so_and_reproduces_afterwards(own: Path) -> None:
+    db = own / "ledger.db"
+    with Ledger.open(db) as ledger:
+        run = find_run(ledger, "latest")
+        (middle,) = ledger.rows(
+            "SELECT seq FROM main.events WHERE run = ? AND kind = 'response' LIMIT 1 OFFSET 4", (run,)
+        )
+        data = collect(ledger, run, int(middle["seq"]))
+        file = render(data, "md")
+        found = check_report(ledger, file, "x")
+    assert b"OPEN: the run had no end yet" in file
+    assert data["receipt"]["tallies"] == []
+    assert (found.verdict, found.reproduced) == ("reproduces", found.numbers)
+    assert any("printed, and not written" in note for note in found.notes)
+    assert any("the run went on" in each.says for each in found.since)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_report_of_an_older_release_is_held_against_the_recorded_bytes_and_its_data_against_the_ledger(
+    own: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from harness import _check, _report_data
+
+    monkeypatch.setattr(_report_data, "RENDERER", 0)
+    file = written(own / "ledger.db", own / f"old.{form}").path
+    monkeypatch.undo()
+    data = data_in(file.read_text("utf-8"), form)  # pyright: ignore[reportArgumentType]
+    assert data["renderer"] == 0 != _check.RENDERER
+    assert since(own / "ledger.db", file).verdict == "reproduces"
+    text = file.read_text("utf-8")
+    digit = text.index("1", text.index("6"))
+    file.write_text(text[:digit] + "2" + text[digit + 1 :], "utf-8")
+    found = since(own / "ledger.db", file)
+    line = text[:digit].count("\n") + 1
+    assert f"line {line}" in {each.where for each in found.differences}
+
+
+def test_a_report_with_fewer_keys_of_an_older_form_stays_checkable(own: Path) -> None:
+    with Ledger.open(own / "ledger.db") as ledger:
+        data = collect(ledger, find_run(ledger, "latest"), ledger.head()[0])
+        for name in ("fingerprints", "repeatability", "answers"):
+            del data[name]
+        for row in data["scoreboard"]:
+            del row["policy"]
+        data["renderer"] = 0
+        found = check_report(ledger, render(data, "json"), "x")
+        assert (found.verdict, found.reproduced) == ("reproduces", found.numbers)
+        assert any("its text can't be" in note for note in found.notes)
+        data["scoreboard"][0]["planned"] += 1
+        found = check_report(ledger, render(data, "json"), "x")
+    (only,) = found.differences
+    assert only.where.endswith(".planned")
+
+
+def test_data_that_are_nonsense_are_differences_and_never_a_crash(folder: Path, whole: Ledger) -> None:
+    data = data_in((folder / "report.json").read_text("utf-8"), "json")
+    for name in list(data):
+        for nonsense in (None, [], {}, "x", 1e308, [[[]]], {"a": {"b": []}}):
+            altered = {**data, name: nonsense}
+            if altered == data:
+                continue
+            try:
+                found = check_report(whole, render(altered, "json"), "x")
+            except UsageError:
+                assert name == "report"
+                continue
+            assert found.exit_status == 1, (name, nonsense)
+            assert found.differences
+            found.sentences()
+            json.dumps(found.as_json())
