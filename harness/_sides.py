@@ -179,11 +179,12 @@ def _common_rules(ledger: Ledger, run_a: str, run_b: str, names: Sequence[str]) 
     """The rule sets to compare under, as a label on either side: the same one where both have it, else of one name."""
     ours, theirs = _labels(ledger, run_a), _labels(ledger, run_b)
     wanted = list(dict.fromkeys(names)) or _names_of_both(ours, theirs)
+    if not wanted and ours and theirs:
+        # The first of each, so that it is said that the rules moved, and what else did.
+        return [(ours[0], theirs[0])]
     if not wanted:
-        raise UsageError(
-            f"no rule set was applied to both: {run_a} has {', '.join(ours) or 'none'}, {run_b} has"
-            f" {', '.join(theirs) or 'none'}; `harness rescore {run_a} {run_b} --rules NAME` reads both under one"
-        )
+        bare = run_a if not ours else run_b
+        raise UsageError(f"run {bare} was never scored; `harness rescore {bare} --rules NAME` reads it under a rule set")
     found: list[tuple[str, str]] = []
     for name in wanted:
         left, right = _fitting(ours, name), _fitting(theirs, name)
