@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -30,11 +31,12 @@ def read_file(path: Path) -> bytes:
             there = "a folder, a pipe or a device" if path.exists() else "nothing"
             raise UsageError(f"{shown(path)}: expected a file, got {there}")
         with path.open("rb") as file:
-            data = file.read(MAX_FILE + 1)
+            size = os.fstat(file.fileno()).st_size
+            data = file.read(MAX_FILE + 1) if size <= MAX_FILE else b""
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{shown(path)}: can't be read: {reason}") from None
-    if len(data) > MAX_FILE:
+    if max(size, len(data)) > MAX_FILE:
         raise UsageError(f"{shown(path)}: expected at most {MAX_FILE >> 20} MiB, got more; split the artifact")
     return data
 

@@ -1,0 +1,1 @@
+"""Tests of importing what somebody else recorded."""
