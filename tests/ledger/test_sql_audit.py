@@ -23,6 +23,7 @@ from ledger import Ledger, kinds
 from ledger._redact import _HIDE_BLOB, _HIDE_BODY  # pyright: ignore[reportPrivateUsage]
 from ledger._schema import RELEASE, format_objects
 from ledger.cli import app as ledger_app
+from tests.harness.imports.artifacts import fixture, put, sample
 from tests.ledger.ledgers import EXAMPLES, RUN
 from tests.ledger.measured import measured_ledger
 
@@ -233,6 +234,7 @@ HARNESS: dict[str, list[list[object]]] = {
     "resume": [["latest", "--db", "made.db", "--max-retries", 0]],
     "compare": [[RUN], [RUN, "--json"]],
     "report": [["latest", "--db", "made.db"], [RUN, "--json"]],
+    "import": [["memory-authority-auditor", "run.json", "--fixture", "glasshouse_v0.json", "--db", "made.db"]],
     "parse": [["--ask", "object"]],
 }
 UNDONE = {"probe": 3, "run_unanswered": 3, "resume": 3}
@@ -253,6 +255,8 @@ def test_while_every_command_runs_nothing_but_a_redaction_changes_what_stands(
     shutil.copyfile(ROOT / "ledger.db", tmp_path / "old.db")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}')))
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    put(tmp_path / "run.json", sample())
+    put(tmp_path / "glasshouse_v0.json", fixture())
     (tmp_path / "expected.toml").write_text('suite = "authority"\n[[expect]]\nbar = "exact >= 1/2"\n')
     monkeypatch.chdir(tmp_path)
     for name in ("LEDGER_DB", "LEDGER_JSON"):
