@@ -15,7 +15,7 @@ from harness._suite import Fixture, Suite
 from ledger import Draft, Ledger
 from ledger.kinds import Freeze
 
-__all__ = ["Frozen", "freeze_foreign", "freeze_suite"]
+__all__ = ["Frozen", "freeze_foreign", "freeze_rules", "freeze_suite", "standing_rules"]
 
 # One whose file was withheld is passed over: a new run must not stand on what nobody can read.
 _FIND = (
@@ -111,6 +111,18 @@ def freeze_foreign(ledger: Ledger, fixture: Fixture, jsonl: bytes, rules: Sequen
     settled, new = _freeze(ledger, drafts)
     labels = [each.label for each in rules]
     return Frozen({}, {fixture.name: settled[0]}, dict(zip(labels, settled[1:], strict=True)), new)
+
+
+def freeze_rules(ledger: Ledger, rules: Sequence[RuleSet]) -> Frozen:
+    """Freeze rule sets alone, each unless it stands frozen already; all in one append."""
+    settled, new = _freeze(ledger, [_rules_draft(each) for each in rules])
+    return Frozen({}, {}, dict(zip([each.label for each in rules], settled, strict=True)), new)
+
+
+def standing_rules(ledger: Ledger, rules: Sequence[RuleSet]) -> dict[str, int]:
+    """The freezes of those rule sets that stand frozen already, by label. Writes nothing."""
+    found = {each.label: _standing(ledger, _rules_draft(each)) for each in rules}
+    return {label: seq for label, seq in found.items() if seq is not None}
 
 
 def _freeze(ledger: Ledger, drafts: Sequence[Draft]) -> tuple[list[int], int]:

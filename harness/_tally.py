@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from harness._plan import PlannedRun
 from harness._rules import RuleSet
@@ -11,7 +11,7 @@ from harness.suites import Metric
 from ledger import Draft
 from ledger.kinds import Score, Tally, TallyMetric
 
-__all__ = ["tally_draft"]
+__all__ = ["figures", "tally_draft", "tally_of"]
 
 
 def tally_draft(planned: PlannedRun, rules: RuleSet, scores: Mapping[int, Score], freeze: int) -> Draft:
@@ -20,18 +20,37 @@ def tally_draft(planned: PlannedRun, rules: RuleSet, scores: Mapping[int, Score]
     cells: dict[str, list[Score]] = {label: [] for label in candidates}
     for measurement in planned.measurements:
         cells[measurement.candidate.label].append(scores[measurement.cell])
-    primary = set(rules.primary.values())
-    metrics = [
-        _figure(label, metric, cells[label], primary=metric.name in primary)
-        for label in candidates
-        for metric in rules.metrics
-    ]
-    outcomes = dict(sorted(Counter(score.outcome for score in scores.values()).items()))
-    body = Tally(rules=rules.label, freeze=freeze, outcomes=dict(outcomes), metrics=metrics)
+    body = tally_of(rules.label, rules.metrics, rules.primary, freeze, cells)
     return Draft(body, run=planned.run, causes=sorted([freeze, planned.plan]))
 
 
-def _figure(candidate: str, metric: Metric, scores: list[Score], *, primary: bool) -> TallyMetric:
+def tally_of(
+    label: str,
+    metrics: Sequence[Metric],
+    primary: Mapping[str, str],
+    freeze: int,
+    scores: Mapping[str, Sequence[Score]],
+) -> Tally:
+    """The tally of a run under the rule set `label`: `scores` of all its planned cells, by candidate."""
+    outcomes = Counter(score.outcome for some in scores.values() for score in some)
+    return Tally(
+        rules=label, freeze=freeze, outcomes=dict(sorted(outcomes.items())), metrics=figures(metrics, primary, scores)
+    )
+
+
+def figures(
+    metrics: Sequence[Metric], primary: Mapping[str, str], scores: Mapping[str, Sequence[Score]]
+) -> list[TallyMetric]:
+    """Every metric of every candidate, counted; `scores` by candidate."""
+    chosen = set(primary.values())
+    return [
+        _figure(candidate, metric, some, primary=metric.name in chosen)
+        for candidate, some in scores.items()
+        for metric in metrics
+    ]
+
+
+def _figure(candidate: str, metric: Metric, scores: Sequence[Score], *, primary: bool) -> TallyMetric:
     counted = [score for score in scores if metric.name in score.applies]
     having = [score for score in counted if metric.name in score.metrics]
     values = [score.metrics[metric.name] for score in having]

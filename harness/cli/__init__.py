@@ -13,6 +13,7 @@ from harness.cli import (
     _probe,
     _publish,
     _report,
+    _rescore,
     _resume,
     _rules,
     _run,
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 app.command("run")(_run.run)
 app.command("resume")(_resume.resume)
+app.command("rescore")(_rescore.rescore)
 app.command("compare")(_compare.compare)
 app.command("report")(_report.report)
 app.command("check")(_check.check)

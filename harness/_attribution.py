@@ -1,0 +1,257 @@
+"""Why a cell came out otherwise under another rule set: the first stage whose result differs, and the switches of the
+two rule files that make the difference.
+
+A switch is one entry of a file: a leniency of [read], a clause of [confirm], and of [score] and [unmeasured] the
+policy, the metrics and the primary. The smallest set of them that turns the one result into the other is looked for by
+deriving anew, with the code that is here; where no set of them does, the code itself moved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any
+
+from harness._derive import Reply, derive, derive_read, read_and_check, unmeasured_score
+from harness._replies import Place
+from harness._rules import RuleSet
+from harness._suite import Ask, Case
+from harness.parse import ReadRules
+from harness.suites import Stages
+from ledger import Event, Ledger, NotFound
+from ledger.kinds import Confirm, Parse, Score
+
+__all__ = ["Held", "Redo", "Stand", "first_difference", "stand_derived", "stand_recorded"]
+
+_MOST_TOGETHER = 2
+_MOST_TRIED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a parse event holds of a reading. `value` is None, too, where it is withheld."""
+
+    status: str
+    reason: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """What stands of a cell under a rule set, and the evidence that it rests on.
+
+    `parse` and `confirm` (its findings, as JSON) are None where there is none; `failed` says that our own code gave up.
+    """
+
+    evidence: int
+    parse: Held | None
+    confirm: str | None
+    score: Score
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Redo:
+    """What deriving a cell anew takes; `reply` is None for one that there is nothing to read for."""
+
+    reply: Reply | None
+    ask: Ask
+    stages: Stages
+    case: Case
+
+
+# What stands
+
+
+def stand_recorded(ledger: Ledger, run: str, cell: int, label: str, freezes: Collection[int]) -> Stand | None:
+    """The last score of a cell under a rule set, with the parse and confirm events that it rests on.
+
+    `freezes` are the seqs of the ledger's freezes: a cause that is one of them is no evidence.
+    """
+    events = {
+        event.seq: event
+        for kind in ("parse", "confirm", "score", "fault")
+        for event in ledger.events(kind=kind, run=run, cell=cell)
+    }
+    for event in sorted(events.values(), key=lambda each: -each.seq):
+        if event.kind == "score":
+            score = ledger.body(event)
+            if isinstance(score, Score) and score.rules == label:
+                return _chain(ledger, events, event, score, freezes)
+    return None
+
+
+def _chain(ledger: Ledger, events: Mapping[int, Event], event: Event, score: Score, freezes: Collection[int]) -> Stand:
+    parse: Held | None = None
+    confirm: str | None = None
+    failed = False
+    at = event
+    # Causes are smaller than their effect, so this ends.
+    while True:
+        last = max((cause for cause in at.causes if cause not in freezes), default=0)
+        following = events.get(last)
+        if following is not None and following.kind == "confirm":
+            body = _body(ledger, following)
+            confirm = _plain(body.findings) if isinstance(body, Confirm) else "withheld"
+        elif following is not None and following.kind == "parse":
+            parse = _held(ledger, following, _body(ledger, following))
+        elif following is not None and following.kind == "fault" and any(each in freezes for each in following.causes):
+            failed = True
+        else:
+            return Stand(last, parse, confirm, score, failed)
+        at = following
+
+
+def _body(ledger: Ledger, event: Event) -> object:
+    try:
+        return ledger.body(event)
+    except NotFound:
+        return None
+
+
+def _held(ledger: Ledger, event: Event, body: object) -> Held:
+    if not isinstance(body, Parse):
+        return Held("withheld", "", None)
+    value = body.value
+    if "value" in body.blobs:
+        try:
+            value = ledger.blob(event, "value").decode("utf-8", "surrogatepass")
+        except NotFound:
+            value = None
+    return Held(body.status, body.reason, value)
+
+
+def stand_derived(place: Place, redo: Redo, rules: RuleSet) -> Stand:
+    """What a cell comes to under a rule set, derived and not recorded."""
+    if redo.reply is None:
+        how_far = "fate_unknown" if place.state == "open" else "not_asked"
+        score = unmeasured_score(
+            rules, redo.stages, redo.case, status=how_far, stage="harness", reason=how_far, domain="harness"
+        )
+        return Stand(place.planned, None, None, score)
+    derived = derive(redo.reply, ask=redo.ask, stages=redo.stages, case=redo.case, rules=rules)
+    parse = derived.parse and Held(derived.parse.status, derived.parse.reason, derived.reading.value)
+    confirm = _plain(derived.confirm.findings) if derived.confirm else None
+    return Stand(place.evidence, parse, confirm, derived.score)
+
+
+def _plain(findings: Sequence[Any]) -> str:
+    return json.dumps(findings, sort_keys=True)
+
+
+# Where two part
+
+
+def first_difference(
+    before: Stand | None, after: Stand | None, old: RuleSet | None, new: RuleSet | None, redo: Redo | None
+) -> str:
+    """The stage at which two stands of a cell part, and the switches that make it so. See `Flip.stage`."""
+    if before is None or after is None:
+        return "evidence: not scored"
+    if "withheld" in (before.score.reason, after.score.reason):
+        return "evidence: withheld"
+    if before.failed or after.failed:
+        return "deriving: code"
+    if before.evidence != after.evidence:
+        return "evidence: another reply"
+    stage, switches = "score", _score_switches
+    if before.parse != after.parse:
+        stage, switches = "parse", _parse_switches
+    elif before.confirm != after.confirm:
+        stage, switches = "confirm", _confirm_switches
+    if old is None or new is None or redo is None:
+        return stage
+    return f"{stage}: {switches(after, old, new, redo)}"
+
+
+def _parse_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str:
+    reply = redo.reply
+    if reply is None:
+        return "code"
+    names = [each.name for each in fields(ReadRules) if getattr(old.read, each.name) != getattr(new.read, each.name)]
+
+    def makes_it(chosen: Sequence[str]) -> bool:
+        rules = replace(old.read, **{name: getattr(new.read, name) for name in chosen})
+        read = read_and_check(reply, ask=redo.ask, stages=redo.stages, rules=rules)
+        return Held(read.status, read.reason, read.reading.value) == after.parse
+
+    return _smallest(names, makes_it)
+
+
+def _confirm_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str:
+    reply = redo.reply
+    if reply is None:
+        return "code"
+    read = read_and_check(reply, ask=redo.ask, stages=redo.stages, rules=new.read)
+    if read.status != "parsed":
+        return "code"
+    absent = object()
+    keys = dict.fromkeys([*old.confirm, *new.confirm])
+    names = [name for name in keys if old.confirm.get(name, absent) != new.confirm.get(name, absent)]
+
+    def makes_it(chosen: Sequence[str]) -> bool:
+        table = {name: (new if name in chosen else old).confirm[name] for name in keys}
+        found = redo.stages.confirm(read.value, redo.case.input, MappingProxyType(table))
+        return _plain(found.findings) == after.confirm
+
+    return _smallest(names, makes_it)
+
+
+def _score_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str:
+    names = [name for name in ("policy", "primary", "metrics") if getattr(old, name) != getattr(new, name)]
+    wanted = _figures(after.score)
+    # What both say of the reply is the same by now, so either reading serves.
+    read = read_and_check(redo.reply, ask=redo.ask, stages=redo.stages, rules=new.read) if redo.reply else None
+
+    def makes_it(chosen: Sequence[str]) -> bool:
+        rules = replace(old, **{name: getattr(new, name) for name in chosen})
+        kinds = {metric.name: metric.kind for metric in rules.metrics}
+        if not set(rules.primary.values()) <= set(kinds):
+            return False
+        rules = replace(rules, score=MappingProxyType({"primary": rules.primary, "metrics": kinds}))
+        if read is not None:
+            return _figures(derive_read(read, stages=redo.stages, case=redo.case, rules=rules).score) == wanted
+        score = after.score
+        named = {"status": score.status, "stage": score.stage, "reason": score.reason, "domain": score.domain}
+        return _figures(unmeasured_score(rules, redo.stages, redo.case, **named)) == wanted
+
+    return _smallest(names, makes_it)
+
+
+def _figures(score: Score) -> tuple[object, ...]:
+    return score.outcome, score.value, dict(score.metrics), score.policy
+
+
+def _smallest(names: Sequence[str], makes_it: Callable[[Sequence[str]], bool]) -> str:
+    """The smallest set of switches that makes the difference, joined; "code" where none is needed, or none does.
+
+    Small sets are tried one by one; past them the whole set is thinned, switch by switch, as far as it still does.
+    """
+
+    def does(chosen: Sequence[str]) -> bool:
+        try:
+            return makes_it(chosen)
+        except Exception:  # noqa: BLE001  our own code may fail on a reply; a set that fails makes no difference
+            return False
+
+    if not names or does(()):
+        return "code"
+    tried = 0
+    for count in range(1, min(_MOST_TOGETHER, len(names)) + 1):
+        for chosen in combinations(names, count):
+            tried += 1
+            if tried > _MOST_TRIED:
+                break
+            if does(chosen):
+                return " + ".join(chosen)
+    chosen = list(names)
+    if not does(chosen):
+        return "code"
+    for name in names:
+        fewer = [each for each in chosen if each != name]
+        if does(fewer):
+            chosen = fewer
+    return " + ".join(chosen)
