@@ -164,7 +164,11 @@ def _repeatability(ledger: Ledger, side: Side) -> dict[str, int]:
 def _stages(ledger: Ledger, duel: Duel) -> tuple[Mapping[str, Any], ...]:
     from harness._flips import flips_between
 
-    flips = flips_between(ledger, duel.a.run, duel.a.rules, duel.b.rules)
+    try:
+        flips = flips_between(ledger, duel.a.run, duel.a.rules, duel.b.rules)
+    except UsageError:
+        # A run that broke off before anything was scored: no cell moved from anywhere.
+        return ()
     return tuple(each.as_json() for each in flips if each.candidate == duel.a.candidate)
 
 

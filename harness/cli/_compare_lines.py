@@ -69,6 +69,8 @@ def _numbers(pair: Compared) -> Iterator[str]:
             continue
         if each.no_p:
             yield f"  exact McNemar not computed: {each.no_p}"
+        if each.interval is not None and not each.interval.spread:
+            yield "  every paired case differs alike: the interval has no width, and says nothing of other cases"
         if each.pairs < each.planned:
             yield f"  {each.pairs} of the {each.planned} cases that it applies to have figures on both sides"
         yield f"  {each.power().partition(': ')[2]}"
