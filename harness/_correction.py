@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 from harness._basis import Basis
-from harness._errors import UsageError
+from harness._errors import HarnessError, UsageError
+from harness._flips import Sheet, find_flips
+from harness._replies import read_places, read_plan
 from harness._report_data import Data
+from harness._suite import Case
+from harness._thaw import thaw_cases
 from ledger import Ledger, over_views
-from ledger.kinds import Report
+from ledger.kinds import Report, Score
 
 __all__ = ["correction_again", "correction_of"]
 
+_SCORES = (
+    "SELECT cell, body FROM main.events WHERE run = ? AND kind = 'score' AND seq <= ? AND body ->> '$.rules' = ?"
+    " ORDER BY cell, seq"
+)
 _REASONS = "SELECT reason FROM supersessions WHERE what = 'report' AND id = ? ORDER BY seq DESC"
 
 _KEPT = ("kind", "k", "n", "planned", "unmeasured", "policy", "rate")
@@ -66,16 +75,26 @@ def _pair(
 
 
 def _flips(ledger: Ledger, basis: Basis, before: str, after: str) -> list[dict[str, Any]]:
-    from harness._flips import flips_between
-
+    """The cells that moved, by the scores as they stood at the event that the report stops at."""
+    _, plan = read_plan(ledger, basis.run)
+    cases: Mapping[tuple[str, str], Case] = {}
+    with suppress(HarnessError):
+        cases = thaw_cases(ledger, plan)
+    sheet = Sheet(ledger, basis.run, plan, read_places(ledger, basis.run, plan, list(cases)), cases)
+    was, now = (_scores(ledger, basis, label) for label in (before, after))
     return [
         {
             "cell": flip.cell, "case": flip.case, "candidate": flip.candidate, "metric": flip.metric,
             "rules_before": before, "rules_after": after, "before": flip.before, "after": flip.after,
             "stage": flip.stage,
         }
-        for flip in flips_between(ledger, basis.run, before, after)
+        for flip in find_flips(sheet, before, after, was, now)
     ]  # fmt: skip
+
+
+def _scores(ledger: Ledger, basis: Basis, label: str) -> dict[int, Score]:
+    rows = ledger.sql(_SCORES, (basis.run, basis.size, label))
+    return {int(cell): Score.model_validate_json(body) for cell, body in rows}
 
 
 def correction_again(ledger: Ledger, said: Data, basis: Basis, board: Sequence[dict[str, Any]]) -> Data:

@@ -24,6 +24,7 @@ __all__ = ["Written", "check_target", "figures_of", "record_report", "write_file
 _PLAN = "SELECT seq FROM main.events WHERE kind = 'plan' AND run = ?"
 _SQLITE = b"SQLite format 3\0"
 _ENOUGH = 4096
+_ENDS = ("", "-wal", "-shm", "-journal", ".locks", ".checkpoints")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +47,26 @@ def check_target(ledger: Ledger, path: Path, *, force: bool) -> Path:
     Only a report of ours is written over, or (with `force`) another plain file; a ledger never.
     """
     target = path.resolve()
+    if _of_a_ledger(target, ledger.path.resolve()):
+        raise UsageError(f"{path} is a ledger, or a part of one, and is never written over; name another file")
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}; make it first")
     if not os.path.lexists(target):
-        own = ledger.path.resolve()
-        if target.name.startswith(own.name) and target.parent == own.parent:
-            raise UsageError(f"{path} would be taken for a part of the ledger {own.name}; name another file")
         return target
     if not target.is_file():
         raise UsageError(f"{path} is no plain file; name another")
     with target.open("rb") as file:
         start = file.read(_ENOUGH)
-    own = ledger.path.resolve()
-    if start.startswith(_SQLITE) or (target.name.startswith(own.name) and target.parent == own.parent):
+    if start.startswith(_SQLITE):
         raise UsageError(f"{path} is a ledger, or a part of one, and is never written over; name another file")
     if not force and start and format_of(start.decode("utf-8", "replace")) is None:
         raise UsageError(f"{path} exists and is no report of ours; name another file, or --force to write over it")
     return target
+
+
+def _of_a_ledger(target: Path, ledger: Path) -> bool:
+    taken = {ledger.with_name(ledger.name + end) for end in _ENDS}
+    return any(each in taken for each in (target, *target.parents))
 
 
 @contextmanager

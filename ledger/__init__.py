@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ledger._export import export_file, export_lines
     from ledger._files import sync_folder
     from ledger._impact import Impact, impact_of
-    from ledger._lineage import Superseded, supersede
+    from ledger._lineage import Category, Superseded, supersede
     from ledger._lock import hold_run, run_is_held
     from ledger._resting import not_reproducible
     from ledger._runs import find_run, run_status
@@ -48,6 +48,7 @@ __all__ = [
     "BadBody",
     "BadLine",
     "Body",
+    "Category",
     "Draft",
     "Earlier",
     "Event",
@@ -99,7 +100,7 @@ _HOMES = {
     "_export": ("export_file", "export_lines"),
     "_files": ("sync_folder",),
     "_impact": ("Impact", "impact_of"),
-    "_lineage": ("Superseded", "supersede"),
+    "_lineage": ("Category", "Superseded", "supersede"),
     "_lock": ("hold_run", "run_is_held"),
     "_resting": ("not_reproducible",),
     "_runs": ("find_run", "run_status"),
