@@ -233,7 +233,12 @@ HARNESS: dict[str, list[list[object]]] = {
     "run_unanswered": [["authority", "--engine", "openai/x", *NOBODY, "--db", "made.db", "--limit", 1]],
     "resume": [["latest", "--db", "made.db", "--max-retries", 0]],
     "compare": [[RUN], [RUN, "--json"]],
-    "report": [["latest", "--db", "made.db"], [RUN, "--json"]],
+    "report": [["latest", "--db", "made.db"], [RUN, "--json"], ["latest", "--db", "made.db", "-o", "report.md"]],
+    "check": [["report.md", "--db", "made.db"]],
+    "publish": [["report.md", "--to", "somebody", "--db", "made.db"]],
+    "correct": [
+        ["report.md", "--rules", "strict-span", "--reason", "a test", "-o", "new.md", "--db", "made.db"],
+    ],
     "import": [["memory-authority-auditor", "run.json", "--fixture", "glasshouse_v0.json", "--db", "made.db"]],
     "parse": [["--ask", "object"]],
 }
