@@ -19,6 +19,7 @@ from typing import Any
 from harness._attempts import read_exchange
 from harness._candidate import Candidate
 from harness._capture import Exchange
+from harness._catch_up import catch_up
 from harness._errors import EngineError, RefusedError, RunMoved, UsageError
 from harness._given import Given, read_given
 from harness._moved import (
@@ -120,6 +121,8 @@ def resume_job(job: ResumeJob, db: Path, progress: Progress) -> Resumed:
         run = find_run(ledger, job.run) if job.run else _newest(ledger)
         with hold_run(ledger.path, run):
             finished, notes = _resume(ledger, run, job, progress)
+        if finished.asked:
+            notes += catch_up(ledger, run)
         return Resumed(finished, read_report(ledger, run), notes)
 
 
@@ -151,6 +154,8 @@ def _why_not(plan: Plan) -> str:
     given = read_given(plan.given)
     if plan.purpose == "probe":
         return "is a probe: one call, over when it ended; probe again"
+    if plan.via == "import":
+        return "was imported: nothing here ever asked it; import again instead"
     if plan.via == "replay":
         return "is a replay of a recording, which gives each reply out once; run it again instead"
     if given is not None and any(is_replay(engine) for engine in given.engines):
@@ -161,8 +166,6 @@ def _why_not(plan: Plan) -> str:
 def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tuple[Finished, list[str]]:
     record = read_record(ledger, run)
     why_not = _why_not(record.plan)
-    if not why_not and next(ledger.events(kind="import", run=run), None) is not None:
-        why_not = "was imported: nothing here ever asked it; import again instead"
     aside = runs_set_aside(ledger).get(run)
     if not why_not and aside:
         why_not = f"was {aside}, so nothing more is built on it; start a new run"

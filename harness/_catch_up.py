@@ -1,0 +1,46 @@
+"""After a resume: the rule sets of earlier rescores are scored on what came since, so that none of them lags behind."""
+
+from __future__ import annotations
+
+from harness._errors import HarnessError
+from harness._rescore import rescore_run
+from harness._rules import RuleSet, moved_sources
+from harness._thaw import thaw_rules
+from ledger import Ledger, over_views
+from ledger.kinds import Plan
+
+__all__ = ["catch_up"]
+
+_RULES = over_views("SELECT rules, freeze FROM run_rules WHERE run = ? ORDER BY freeze")
+
+
+def catch_up(ledger: Ledger, run: str) -> list[str]:
+    """Score a run under every rule set that its plan doesn't name and a rescore did; returns sentences for people.
+
+    One that was frozen with other code is left as it stands, and named: under this code it is another rule set.
+    """
+    plan = ledger.body(next(ledger.events(kind="plan", run=run)))
+    assert isinstance(plan, Plan)
+    planned = {each.label for each in plan.rules}
+    said: list[str] = []
+    current: list[RuleSet] = []
+    for row in ledger.rows(_RULES, (run,)):
+        if row["rules"] in planned:
+            continue
+        try:
+            rules = thaw_rules(ledger, row["freeze"])
+        except HarnessError as error:
+            said.append(f"{row['rules']} was not applied to what came since: {error}")
+            continue
+        if moved_sources(rules):
+            said.append(
+                f"{row['rules']} was frozen with other code, so it says nothing of what came since;"
+                f" `harness rescore {run} --rules {rules.name}` scores all of it anew"
+            )
+        else:
+            current.append(rules)
+    if current:
+        done = rescore_run(ledger, run, current)
+        if done.appended:
+            said.append(f"{' and '.join(done.rules)}, of an earlier rescore, scored on what came since")
+    return said
