@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ledger._deep import DeepCheck
     from ledger._drafts import Draft, Earlier, Prepared
     from ledger._errors import (
         AppendFailed,
@@ -49,6 +50,7 @@ __all__ = [
     "BadLine",
     "Body",
     "Category",
+    "DeepCheck",
     "Draft",
     "Earlier",
     "Event",
@@ -91,6 +93,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "_deep": ("DeepCheck",),
     "_drafts": ("Draft", "Earlier", "Prepared"),
     "_errors": (
         "AppendFailed", "BadBody", "BadLine", "LedgerError", "LedgerExists", "NotALedger", "NotErased",

@@ -12,6 +12,7 @@ from harness.cli import (
     _parse,
     _probe,
     _publish,
+    _replay,
     _report,
     _rescore,
     _resume,
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.command("run")(_run.run)
 app.command("resume")(_resume.resume)
 app.command("rescore")(_rescore.rescore)
+app.command("replay")(_replay.replay)
 app.command("compare")(_compare.compare)
 app.command("report")(_report.report)
 app.command("check")(_check.check)

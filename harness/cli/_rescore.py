@@ -128,8 +128,9 @@ def _figure(figure: TallyMetric | None) -> str:
 
 
 def _mark(before: TallyMetric | None, after: TallyMetric) -> str:
-    same = before is not None and (before.k, before.total, before.n) == (after.k, after.total, after.n)
-    return "" if same else "moved"
+    if before is None:
+        return "new"
+    return "" if (before.k, before.total, before.n) == (after.k, after.total, after.n) else "moved"
 
 
 def _value(value: float | None) -> str:

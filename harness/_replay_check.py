@@ -1,0 +1,414 @@
+"""The replay check: every recorded parse, confirm, score and tally derived again from the recorded bytes, and compared.
+
+Each event is derived from the very evidence that its causes name, under the rule set frozen with its label, by the code
+that is here; also those that a later attempt overtook. So two things come out: whether the numbers follow from the
+bytes, and, where code moved since, whether it still does the same.
+
+What rests on something withheld can't be checked and is counted apart; so is a cell that ended in a fault of the
+harness itself, where this code gets further: that says nothing about what was derived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from harness._derivations import Spot, derivations, unmeasured
+from harness._errors import HarnessError, RefusedError, UsageError
+from harness._moved_code import MovedModule, moved_modules
+from harness._named_rules import frozen_labels
+from harness._replay_compare import Difference, Recorded, difference_of, tally_difference
+from harness._replies import Place, Row, attempt_rows, place_at, read_places, read_plan, read_replies
+from harness._rules import RuleSet
+from harness._suite import Ask, Case
+from harness._thaw import thaw_cases, thaw_rules
+from harness.suites import Stages, stages
+from ledger import Ledger, LedgerError, Prepared
+from ledger.kinds import Plan, Score
+
+__all__ = ["Checked", "RulesChecked", "check_run", "check_runs", "deep"]
+
+_DERIVED = (
+    "SELECT seq, kind, cell, causes, body FROM main.events WHERE run = ? AND kind IN ('parse', 'confirm', 'score')"
+    " AND cell BETWEEN ? AND ? ORDER BY cell, seq"
+)
+_CELLS_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class RulesChecked:
+    """One rule set of one run. `reproduced` and `differences` make up `total`; `withheld` can't be checked, and
+    `internal` are scores of a fault of the harness that this code doesn't have.
+
+    `fault` says why the code here can't apply the rule set at all, or is empty.
+    """
+
+    label: str
+    freeze: int
+    moved: tuple[MovedModule, ...]
+    reproduced: int
+    withheld: int
+    internal: int
+    differences: tuple[Difference, ...]
+    fault: str = ""
+
+    @property
+    def total(self) -> int:
+        """How many recorded events could be checked."""
+        return self.reproduced + len(self.differences)
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that could be checked is reproduced."""
+        return not self.differences and not self.fault
+
+    def sentence(self) -> str:
+        """The verdict, in one sentence."""
+        apart = f"; {self.withheld} can't be checked, for what they rest on is withheld" if self.withheld else ""
+        if self.internal:
+            apart += f"; {self.internal} ended in a fault of the harness, and say nothing"
+        if self.fault:
+            return f"{self.label}: the code here can't apply it: {self.fault}"
+        if not self.moved:
+            return f"{self.label}: reproduced {self.reproduced} of {self.total}{apart}"
+        by_stage: dict[str, list[str]] = {}
+        for module in self.moved:
+            by_stage.setdefault(" and ".join(module.stages), []).append(module.name)
+        where = "; ".join(f"{stage}: {', '.join(names)}" for stage, names in by_stage.items())
+        if self.ok:
+            verdict = f"{self.reproduced} of {self.total} derivations identical: comparable"
+        else:
+            verdict = f"{len(self.differences)} of {self.total} derivations differ: NOT COMPARABLE"
+        return f"{self.label}: code moved ({where}); {verdict}{apart}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {
+            "rules": self.label, "freeze": self.freeze, "ok": self.ok, "total": self.total,
+            "reproduced": self.reproduced, "withheld": self.withheld, "internal": self.internal, "fault": self.fault,
+            "moved": [each.as_json() for each in self.moved],
+            "differences": [each.as_json() for each in self.differences],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One run, rule set by rule set. `skipped` says why a run wasn't checked at all (a probe), or is empty."""
+
+    run: str
+    rules: tuple[RulesChecked, ...]
+    skipped: str = ""
+
+    @property
+    def reproduced(self) -> int:
+        """How many recorded events were derived again, identical."""
+        return sum(each.reproduced for each in self.rules)
+
+    @property
+    def total(self) -> int:
+        """How many recorded events could be checked."""
+        return sum(each.total for each in self.rules)
+
+    @property
+    def withheld(self) -> int:
+        """How many can't be checked."""
+        return sum(each.withheld for each in self.rules)
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything that could be checked is reproduced."""
+        return all(each.ok for each in self.rules)
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """Every recorded event that is derived otherwise here, in order of cell."""
+        return tuple(sorted((each for some in self.rules for each in some.differences), key=lambda each: each.place))
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {
+            "run": self.run, "ok": self.ok, "total": self.total, "reproduced": self.reproduced,
+            "withheld": self.withheld, "skipped": self.skipped, "rules": [each.as_json() for each in self.rules],
+        }  # fmt: skip
+
+
+def check_run(
+    ledger: Ledger, run: str, label: str | None = None, *, cases: Mapping[tuple[str, str], Case] | None = None
+) -> Checked:
+    """Check a run, or what was derived of it under one rule set. Appends nothing.
+
+    `cases` stand in for those of the frozen fixtures. Raises UsageError for a probe, which has no frozen rule set, and
+    for a label that the run has nothing under; RefusedError where its fixtures are withheld.
+    """
+    _, plan = read_plan(ledger, run)
+    cases = thaw_cases(ledger, plan) if cases is None else cases
+    places = read_places(ledger, run, plan, list(cases))
+    check = _Check(ledger, run, plan, cases, places, label)
+    check.go()
+    if label is not None and label not in check.by_label:
+        raise UsageError(f"run {run} was never scored under {label!a}")
+    return Checked(run, tuple(each.done() for each in check.by_label.values()))
+
+
+def check_runs(ledger: Ledger, runs: Iterable[str] | None = None) -> Iterator[Checked]:
+    """Check runs one by one, by default all of the ledger; what can't be checked at all says why."""
+    wanted = [event.run for event in ledger.events(kind="plan")] if runs is None else runs
+    for run in wanted:
+        try:
+            yield check_run(ledger, run)
+        except HarnessError as error:
+            yield Checked(run, (), str(error))
+
+
+class _Rules:
+    """One rule set while it is checked. `rules` is None where its file or sources are withheld."""
+
+    def __init__(self, label: str, freeze: int, rules: RuleSet | None, fault: str) -> None:
+        self.label = label
+        self.freeze = freeze
+        self.rules = rules
+        self.fault = fault
+        self.reproduced = self.withheld = self.internal = 0
+        self.differences: list[Difference] = []
+        self.scores: list[tuple[int, int, str]] = []
+
+    def note(self, difference: Difference | None) -> None:
+        if difference is None:
+            self.reproduced += 1
+        else:
+            self.differences.append(difference)
+
+    def done(self) -> RulesChecked:
+        moved = moved_modules(self.rules) if self.rules is not None else ()
+        return RulesChecked(
+            self.label, self.freeze, moved, self.reproduced, self.withheld, self.internal, tuple(self.differences),
+            self.fault,
+        )  # fmt: skip
+
+
+class _Check:
+    """The check of one run; `by_label` gathers what was found."""
+
+    def __init__(
+        self, ledger: Ledger, run: str, plan: Plan, cases: Mapping[tuple[str, str], Case], places: Sequence[Place],
+        only: str | None,
+    ) -> None:  # fmt: skip
+        self.ledger = ledger
+        self.run = run
+        self.ask: Ask = cast("Ask", plan.ask)
+        self.candidates = {each.label: each for each in plan.candidates}
+        self.plan = plan
+        self.cases = cases
+        self.places = places
+        self.only = only
+        self.by_label: dict[str, _Rules] = {}
+        self.freezes = {seq for (seq,) in ledger.sql("SELECT seq FROM main.events WHERE kind = 'freeze'")}
+        planned = {each.label: each.freeze for each in plan.rules}
+        self.frozen = {each.label: each.seq for each in reversed(frozen_labels(ledger)) if each.whole} | planned
+
+    def go(self) -> None:
+        for start in range(0, len(self.places), _CELLS_AT_ONCE):
+            self._cells(self.places[start : start + _CELLS_AT_ONCE])
+        self._tallies()
+
+    def _rules(self, label: str) -> _Rules:
+        found = self.by_label.get(label)
+        if found is None:
+            freeze, rules, fault = self.frozen.get(label, 0), None, ""
+            try:
+                rules = thaw_rules(self.ledger, freeze) if freeze else None
+                fault = "" if freeze or not label else "no rule set was frozen under this label"
+                if rules is not None and (rules.label != label or not rules.stages):
+                    rules, fault = None, f"event {freeze} froze {rules.label}, by which nothing of it was scored"
+            except LedgerError as error:
+                fault = str(error)
+            except HarnessError as error:
+                # A withheld file is no fault of the code: its scores are counted as withheld.
+                fault = "" if error.exit_status == 4 else str(error)
+            found = self.by_label[label] = _Rules(label, freeze, rules, fault)
+        return found
+
+    def _cells(self, places: Sequence[Place]) -> None:
+        first, last = places[0].cell, places[-1].cell
+        events: dict[int, list[Recorded]] = {}
+        for seq, kind, cell, causes, body in self.ledger.sql(_DERIVED, (self.run, first, last)):
+            events.setdefault(cell, []).append(Recorded(seq, kind, cell, _seqs(causes), body))
+        rows: dict[int, list[Row]] = {}
+        for row in attempt_rows(self.ledger, self.run, first, last):
+            rows.setdefault(row.cell, []).append(row)
+        cells = [
+            _Cell(place, self._case(place), events.get(place.cell, []), rows.get(place.cell, []), self.freezes)
+            for place in places
+        ]
+        at = [(cell, seq, place) for cell in cells for seq, place in cell.evidence(self.ledger).items()]
+        replies = read_replies(self.ledger, [place for _, _, place in at], self.candidates)
+        for (cell, seq, _), (_, reply) in zip(at, replies, strict=True):
+            cell.replies[seq] = reply
+        for cell in cells:
+            self._cell(cell)
+
+    def _case(self, place: Place) -> Case:
+        case = self.cases.get(place.case)
+        if case is None:
+            raise RefusedError(f"cell {place.cell}: no case {place.case[1]!a} is in the frozen {place.case[0]!a}")
+        return case
+
+    def _cell(self, cell: _Cell) -> None:
+        derived: dict[tuple[int, str], list[Prepared]] = {}
+        for event in cell.events:
+            label = cell.label_of(event, self.frozen)
+            if self.only is not None and label != self.only:
+                continue
+            rules = self._rules(label)
+            if rules.rules is None or event.body is None:
+                rules.withheld += not rules.fault
+                continue
+            if event.kind == "score":
+                rules.scores.append((event.seq, event.cell, event.body))
+            evidence, failed = cell.rests_on(event)
+            entry = stages(rules.rules.stages)
+            if evidence == 0:
+                rules.note(self._without_reply(cell, event, rules.rules, entry))
+                continue
+            reply = cell.replies.get(evidence)
+            if reply is None:
+                self._withheld(cell, event, rules, evidence, entry)
+                continue
+            key = (evidence, label)
+            if key not in derived:
+                spot = Spot(self.run, cell.place.cell, cell.place.planned, evidence)
+                derived[key], _ = derivations(
+                    reply, spot, ask=self.ask, stages=entry, case=cell.case, rules=[rules.rules], frozen={label: 1}
+                )
+            if failed and derived[key][0].kind != "fault":
+                rules.internal += 1
+                continue
+            rules.note(difference_of(self.ledger, self.run, event, derived[key], cell.place.case[1], label))
+
+    def _without_reply(self, cell: _Cell, event: Recorded, rules: RuleSet, entry: Stages) -> Difference | None:
+        """A score of a cell that was not asked, or whose fate nobody knows, as far as it had come by then."""
+        sent = any(row.kind == "request" and row.seq < event.seq for row in cell.rows)
+        how_far = "fate_unknown" if sent else "not_asked"
+        score = unmeasured(rules, entry, cell.case, how_far, how_far)
+        return difference_of(self.ledger, self.run, event, [_as_event(score, event)], cell.place.case[1], rules.label)
+
+    def _withheld(self, cell: _Cell, event: Recorded, rules: _Rules, evidence: int, entry: Stages) -> None:
+        """What rests on something withheld can't be checked, but for a score that says that it is."""
+        assert rules.rules is not None
+        if evidence not in cell.replies:
+            rules.note(
+                Difference(
+                    self.run, cell.place.cell, cell.place.case[1], event.kind, rules.label, event.seq,
+                    (("causes", f"event {evidence}", "no attempt of this cell"),),
+                )
+            )  # fmt: skip
+            return
+        said = Score.model_validate_json(event.body or "") if event.kind == "score" else None
+        if said is not None and said.reason == "withheld":
+            score = unmeasured(rules.rules, entry, cell.case, "error", "withheld")
+            rules.note(
+                difference_of(self.ledger, self.run, event, [_as_event(score, event)], cell.place.case[1], rules.label)
+            )
+            return
+        rules.withheld += 1
+
+    def _tallies(self) -> None:
+        for event in self.ledger.events(kind="tally", run=self.run):
+            found = tally_difference(
+                self.ledger, event, self.plan, self.places,
+                lambda label: (self._rules(label).rules, self._rules(label).scores), self.only,
+            )  # fmt: skip
+            if found is None:
+                continue
+            label, difference = found
+            rules = self._rules(label)
+            if rules.rules is None:
+                rules.withheld += not rules.fault
+            else:
+                rules.note(difference)
+
+
+def _seqs(causes: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(int, causes[1:-1].split(","))) if causes != "[]" else ()
+    except ValueError:
+        raise UsageError("an event's causes can't be read; `ledger verify` says more") from None
+
+
+def _as_event(score: Score, event: Recorded) -> Prepared:
+    from ledger import Draft
+
+    return Draft(score, run="a" * 16, cell=event.cell).prepared()
+
+
+class _Cell:
+    """One cell: its derived events, and the attempts that they may rest on."""
+
+    def __init__(
+        self, place: Place, case: Case, events: Sequence[Recorded], rows: Sequence[Row], freezes: set[int]
+    ) -> None:
+        self.place = place
+        self.case = case
+        self.events = events
+        self.rows = rows
+        self.freezes = freezes
+        self.by_seq = {event.seq: event for event in events}
+        self.faults = {row.seq: row for row in rows if row.kind == "fault"}
+        self.replies: dict[int, Any] = {}
+
+    def rests_on(self, event: Recorded) -> tuple[int, bool]:
+        """The evidence of an event (0 for none), and whether our own code failed between the two."""
+        failed = False
+        causes = event.causes
+        # Causes are smaller than their effect, so this ends.
+        while True:
+            last = max((each for each in causes if each not in self.freezes and each != self.place.planned), default=0)
+            fault = self.faults.get(last)
+            if last in self.by_seq and last < event.seq:
+                causes = self.by_seq[last].causes
+            elif fault is not None and any(each in self.freezes for each in fault.causes):
+                failed, causes = True, fault.causes
+            else:
+                return last, failed
+
+    def label_of(self, event: Recorded, frozen: Mapping[str, int]) -> str:
+        """The rule set that an event says it is under; of a withheld one, by the freeze that its parse rests on."""
+        if event.label:
+            return event.label
+        causes = [event.causes, *(self.by_seq[each].causes for each in event.causes if each in self.by_seq)]
+        under = {cause for some in causes for cause in some if cause in self.freezes}
+        return next((label for label, seq in frozen.items() if seq in under), "")
+
+    def evidence(self, ledger: Ledger) -> dict[int, Place]:
+        """Where the evidence is that events of the cell rest on, by seq; what is none of its attempts is left out."""
+        found: dict[int, Place] = {}
+        for seq in {self.rests_on(event)[0] for event in self.events} - {0}:
+            place = self.place if seq == self.place.evidence else place_at(ledger, self.place, seq, self.rows)
+            if place is not None and place.state == "answered":
+                found[seq] = place
+        return found
+
+
+def deep(ledger: Ledger) -> Any:
+    """What `ledger verify --deep` calls: every run's derivations, checked. Returns lines for people, and whether all
+    that could be checked is reproduced."""
+    from ledger import DeepCheck
+
+    lines: list[str] = []
+    reproduced = total = withheld = 0
+    ok = True
+    for each in check_runs(ledger):
+        if each.skipped:
+            lines.append(f"run {each.run} is not checked: {each.skipped}")
+            continue
+        lines += [f"run {each.run}, {rules.sentence()}" for rules in each.rules]
+        reproduced, total, withheld = reproduced + each.reproduced, total + each.total, withheld + each.withheld
+        ok = ok and each.ok
+    if ok:
+        said = f"{reproduced} of {total} derivations are reproduced by this code"
+    else:
+        said = f"{total - reproduced} of {total} derivations are not reproduced by this code"
+    if withheld:
+        said += f" ({withheld} more can't be checked: what they rest on is withheld)"
+    return DeepCheck(ok, said, tuple(lines))
