@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness._errors import RefusedError
 from harness._freeze import Frozen, freeze_foreign
+from harness._given import Given
 from harness._identity import file_digest, value_digest
 from harness._rules import RuleSet, load_rules
 from harness._suite import Suite, load_suite
@@ -22,7 +23,8 @@ __all__ = ["ImportJob", "Imported", "import_job"]
 
 _FIND = (
     "SELECT run, json_extract(body, '$.cells') AS cells FROM main.events WHERE kind = 'plan'"
-    " AND body ->> '$.via' = 'import' AND body ->> '$.given' = ? ORDER BY seq LIMIT 1"
+    " AND body ->> '$.via' = 'import' AND CASE WHEN json_valid(body ->> '$.given') THEN body ->> '$.given' ->> '$.import'"
+    " END = ? ORDER BY seq LIMIT 1"
 )
 
 
@@ -107,7 +109,7 @@ def _import_artifact(
     # Two at once would both find nothing and both append; the lock is by content, as the runs are.
     try:
         with hold_run(ledger.path, read.digest[:32]):
-            standing = {candidate: _find(ledger, given) for candidate, given in keys.items()}
+            standing = {candidate: _find(ledger, key) for candidate, key in keys.items()}
             if all(standing.values()):
                 return [_again(form, run, standing[run.candidate]) for run in read.runs]
             frozen = freeze_foreign(ledger, fixture.fixture, fixture.jsonl, rules)
@@ -124,20 +126,19 @@ def _import_artifact(
 
 
 def _key(ledger: Ledger, form: Format, read: _Read, fixture: ForeignFixture, run: ForeignRun) -> str:
-    """What the plan of an imported run keeps as `given`: a digest of all that makes it this import and no other.
+    """A digest of all that makes a run this import and no other.
 
-    Keyed, because a plan is never withheld, and the artifact may have to be.
+    Keyed, because the plan that keeps it is never withheld, and the artifact may have to be.
     """
     parts = {
         "import": 1, "format": form.name, "artifact": read.digest, "fixture": fixture.fixture.digest,
         "candidate": run.candidate,
     }  # fmt: skip
-    digest = value_digest(parts, bytes.fromhex(ledger.genesis.identity_key))
-    return json.dumps({"import": digest})
+    return value_digest(parts, bytes.fromhex(ledger.genesis.identity_key))
 
 
-def _find(ledger: Ledger, given: str) -> Mapping[str, object] | None:
-    rows = ledger.rows(_FIND, (given,))
+def _find(ledger: Ledger, key: str) -> Mapping[str, object] | None:
+    rows = ledger.rows(_FIND, (key,))
     return rows[0] if rows else None
 
 
@@ -148,9 +149,10 @@ def _again(form: Format, run: ForeignRun, there: Mapping[str, object] | None) ->
 
 def _new(
     ledger: Ledger, form: Format, suite: Suite, rules: Sequence[RuleSet], fixture: ForeignFixture, frozen: Frozen,
-    read: _Read, run: ForeignRun, given: str,
+    read: _Read, run: ForeignRun, key: str,
 ) -> ImportedRun:  # fmt: skip
-    source = Source(form.name, form.grade, read.data, read.digest, given)
+    given = json.loads(Given(suite.folder.as_posix(), [run.candidate], addressed=False).text())
+    source = Source(form.name, form.grade, read.data, read.digest, json.dumps({**given, "import": key}))
     name, scores = write_run(ledger, suite, rules, fixture, frozen, source, run)
     verdicts = [
         (cell.well_formed, scores[case] == "parsed") for case, cell in run.cells.items() if cell.well_formed is not None
