@@ -30,9 +30,12 @@ Place = tuple[str, str, str]
 
 
 def case_interval(cases: Sequence[tuple[float, int]]) -> tuple[float, float] | None:
-    """The interval of the mean over cases given as (sum, count) of their figures; None with fewer than two cases."""
+    """The interval of the mean over cases given as (sum, count) of their figures.
+
+    None with fewer than two cases, and where all of them agree: a resample of what has no spread says nothing.
+    """
     many = len(cases)
-    if many < 2:
+    if many < 2 or len({total / count for total, count in cases}) < 2:
         return None
     draw = random.Random(SEED).random  # noqa: S311 - a resample, no secret
     means: list[float] = []

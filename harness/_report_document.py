@@ -141,7 +141,8 @@ def _top(data: Mapping[str, Any]) -> Iterable[Block]:
         yield Sentence(
             [
                 "Each case was asked more than once. The Wilson interval takes repeats as independent and is too"
-                " narrow; the interval by case draws whole cases (a bootstrap of 1,000 resamples with a fixed seed)."
+                " narrow; the interval by case draws whole cases (a bootstrap, 1,000 resamples, with a fixed seed), and"
+                " is left out where all cases agree."
             ]
         )
 

@@ -34,10 +34,10 @@ p.bad { border-left: 4px solid var(--bad); background: var(--badpage); padding: 
 table { border-collapse: collapse; width: 100%; font-size: .875rem; overflow-wrap: normal; }
 caption { text-align: left; color: var(--quiet); padding: .25rem 0; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem .3rem 0; text-align: left; vertical-align: top; }
-td bdi { overflow-wrap: anywhere; }
+td { min-width: 7.5rem; } td.right { min-width: 0; } th bdi, td bdi { overflow-wrap: anywhere; }
 th.right, td.right { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 figure { margin: 1rem 0; }
-svg { width: 100%; height: auto; font: 12px system-ui, sans-serif; }
+svg { width: 100%; max-width: 40rem; height: auto; font: 11px system-ui, sans-serif; }
 svg text { fill: var(--ink); } svg .tick { fill: var(--quiet); }
 svg .grid { stroke: var(--line); } svg .bounds { stroke: var(--thin); stroke-width: 2; }
 svg .interval { stroke: var(--bar); stroke-width: 8; } svg .rate { fill: var(--dot); }
@@ -80,7 +80,7 @@ def _cell(cell: Cell) -> str:
 def _grid(grid: Grid) -> list[str]:
     right = [' class="right"' if column in grid.right else "" for column in grid.columns]
     lines = [
-        '<div class="wide" tabindex="0">',
+        '<div class="wide" role="region" aria-label="table" tabindex="0">',
         "<table>",
         f"<caption>{_text(grid.caption)}</caption>",
         "<thead>",

@@ -9,23 +9,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from harness._report_document import between, figure_of
+from harness._report_document import between
 from ledger import printable
 
 __all__ = ["failure_bars", "interval_plot"]
 
 Row = Mapping[str, Any]
 
-_WIDTH = 640
-_LEFT, _RIGHT = 8, 8
+# Drawn for a narrow screen, where the letters are as large as the page's; a wide one enlarges it.
+_WIDTH = 400
+_LEFT, _RIGHT = 4, 4
 _STEP = 34
-_LONGEST = 64
+_LETTER = 5.6
 _MOST_BARS = 20
 
 
-def _text(text: str) -> str:
-    shown = printable(text)
-    return escape(shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…")
+def _text(text: str, room: float = _WIDTH - _LEFT - _RIGHT) -> str:
+    shown, most = printable(text), int(room / _LETTER)
+    return escape(shown if len(shown) <= most else shown[: most - 1] + "…")
 
 
 def _x(share: float) -> str:
@@ -35,7 +36,7 @@ def _x(share: float) -> str:
 def _svg(height: int, title: str, description: str, body: Iterable[str]) -> list[str]:
     return [
         f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" xmlns="http://www.w3.org/2000/svg">',
-        f"<title>{_text(title)}</title>",
+        f"<title>{escape(printable(title))}</title>",
         f"<desc>{escape(description)}</desc>",
         *body,
         "</svg>",
@@ -52,6 +53,14 @@ def _axis(bottom: int) -> list[str]:
     return lines
 
 
+def _said(row: Row) -> str:
+    if not row["n"]:
+        return "no data"
+    figure = f"{row['k']}/{row['n']}" if row["kind"] == "rate" else f"{row['rate']:.3f}"
+    interval = "" if row["low"] is None else f", {between(row['low'], row['high'])}"
+    return figure + (f", {row['unmeasured']} unmeasured" if row["unmeasured"] else interval)
+
+
 def interval_plot(title: str, rows: Sequence[Row]) -> list[str]:
     """One line for each metric and candidate: a thin bar from worst to best, a thick one for the 95% interval, a dot
     at the rate. What has no data has its thin bar alone."""
@@ -59,11 +68,11 @@ def interval_plot(title: str, rows: Sequence[Row]) -> list[str]:
     lines = _axis(bottom)
     for number, row in enumerate(rows):
         y = 26 + _STEP * number
-        said = f"{figure_of(row)}, {between(row['low'], row['high'])}"
-        lines.append(
-            f'<text class="label" x="{_LEFT}" y="{y - 6}">{_text(row["metric"] + " · " + row["candidate"])}</text>'
-        )
-        lines.append(f'<text class="label" x="{_WIDTH - _RIGHT}" y="{y - 6}" text-anchor="end">{_text(said)}</text>')
+        said = _said(row)
+        room = _WIDTH - _LEFT - _RIGHT - _LETTER * (len(said) + 2)
+        name = _text(f"{row['metric']} · {row['candidate']}", room)
+        lines.append(f'<text class="label" x="{_LEFT}" y="{y - 6}">{name}</text>')
+        lines.append(f'<text class="label" x="{_WIDTH - _RIGHT}" y="{y - 6}" text-anchor="end">{escape(said)}</text>')
         if row["worst"] is not None:
             lines.append(
                 f'<line class="bounds" x1="{_x(row["worst"])}" y1="{y + 4}" x2="{_x(row["best"])}" y2="{y + 4}"/>'
