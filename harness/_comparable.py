@@ -24,22 +24,37 @@ _SHOWN = ("read", "confirm", "score", "metrics", "primary", "policy", "bars")
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What replaying both runs with the code here gave: how many of the recorded derivations it derives again."""
+    """What replaying both runs with the code here gave: how many of the recorded derivations it derives again.
+
+    `withheld` counts those that nobody can derive any more; `why` says why a run could not be replayed at all.
+    """
 
     reproduced: int
     total: int
+    withheld: int = 0
+    why: str = ""
 
     @property
     def same(self) -> bool:
-        """Whether every derivation is as recorded, and there was one."""
-        return self.total > 0 and self.reproduced == self.total
+        """Whether every derivation that can be checked is as recorded, and there was one."""
+        return not self.why and self.total > 0 and self.reproduced == self.total
 
     def sentence(self) -> str:
         """In words."""
+        if self.why:
+            return f"code moved, and what it does can't be held against what stands: {self.why}"
         if not self.total:
             return "code moved; nothing is recorded that it could be held against"
+        apart = f"; {self.withheld:,} can't be checked, for what they rest on is withheld" if self.withheld else ""
         end = "comparable" if self.same else "not comparable"
-        return f"code moved; {self.reproduced:,} of {self.total:,} derivations identical: {end}"
+        return f"code moved; {self.reproduced:,} of {self.total:,} derivations identical: {end}{apart}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {
+            "reproduced": self.reproduced, "total": self.total, "withheld": self.withheld, "same": self.same,
+            "why": self.why,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,9 +81,7 @@ class Comparability:
         return {
             "comparable": self.comparable, "moved": [each.as_json() for each in self.moved], "mend": list(self.mend),
             "fingerprints": {"a": self.a.as_json(), "b": self.b.as_json()},
-            "behaviour": None if behaviour is None else {
-                "reproduced": behaviour.reproduced, "total": behaviour.total, "same": behaviour.same
-            },
+            "behaviour": None if behaviour is None else behaviour.as_json(),
             "candidate_differs": list(self.candidate), "also_differs": list(self.beside),
         }  # fmt: skip
 
@@ -191,8 +204,16 @@ def _freeze(ledger: Ledger, side: Side) -> int:
 def _behaviour(ledger: Ledger, duel: Duel) -> Behaviour:
     from harness._replay_check import check_run
 
-    checks = [check_run(ledger, side.run, side.rules) for side in dict.fromkeys((duel.a, duel.b))]
-    return Behaviour(sum(each.reproduced for each in checks), sum(each.total for each in checks))
+    places = dict.fromkeys((side.run, side.rules) for side in (duel.a, duel.b))
+    try:
+        checks = [check_run(ledger, run, label) for run, label in places]
+    except HarnessError as problem:
+        return Behaviour(0, 0, why=str(problem))
+    faults = [rules.fault for check in checks for rules in check.rules if rules.fault]
+    return Behaviour(
+        sum(each.reproduced for each in checks), sum(each.total for each in checks),
+        sum(each.withheld for each in checks), faults[0] if faults else "",
+    )  # fmt: skip
 
 
 # The candidate, and what lies beside

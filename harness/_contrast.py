@@ -128,7 +128,7 @@ class Contrast:
                 "low": interval.low, "high": interval.high, "method": "percentile bootstrap over cases",
                 "resamples": interval.resamples, "seed": interval.seed, "spread": interval.spread,
             },
-            "p": self.p, "p_not_computed": self.no_p,
+            "mcnemar_exact_p": self.p, "mcnemar_not_computed": self.no_p,
             "smallest_difference": self.smallest,
             "smallest_difference_as_seen": None if seen is None else {
                 "against": seen.against, "difference": seen.difference

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from harness._rescore import find_rule_sets, rescore_run
 from harness.cli import app
+from harness.imports import ImportJob, import_job
 from ledger import Ledger
 from ledger.cli import run_app
 from tests.harness.experiments import Experiment
@@ -125,3 +127,52 @@ def test_two_real_runs_and_a_limited_one_compare_case_by_case(tmp_path: Path) ->
     assert {each["why"] for each in strict["missing"]} == {"not planned"}
     assert len(strict["missing"]) == 14
     assert experiment.verified() == "CONSISTENT"
+
+
+def test_one_run_under_two_rule_sets_names_the_stage_that_moved_each_cell(tmp_path: Path) -> None:
+    experiment = Experiment(tmp_path / "work")
+    with model_server(lambda prompt: Answer(f"```json\n{perfect(prompt)}\n```")) as server:
+        run = experiment.run(server)["run"]
+    (pair,) = experiment.harness("compare", run, "--rules", "strict-cite", "--rules", "fence-cite")["comparisons"]
+    assert (pair["mode"], pair["comparable"]) == ("rules", True)
+    assert [pair[side]["rules"].partition("@")[0] for side in "ab"] == ["strict-cite", "fence-cite"]
+    assert {each["stage"] for each in pair["flips"]} == {"parse: fence"}
+    assert {each["cell"] for each in pair["flips"]} == set(range(1, 7))
+    assert {(each["side"], each["reason"]) for each in pair["missing"]} == {("a", "fenced")}
+    assert {each["verdict"] for each in pair["metrics"]} == {"no_data"}
+    process = experiment.start("harness", "compare", run, "--rules", "strict-cite", "--rules", "fence-cite")
+    out, _ = process.communicate(timeout=120)
+    assert "What moved each cell (" in out
+    assert "exact: unmeasured → 1 by parse: fence" in out
+
+
+def test_the_published_comparison_of_18_cases_is_found_again(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evidence, db = shared / "evidence" / "memory-authority-auditor", tmp_path / "ledger.db"
+    artifact = evidence / "path_a_eval_20260709T202859Z.json"
+    fixture = evidence / "path_a_authority_change_v1_2026_07_09.json"
+    done = import_job(ImportJob("memory-authority-auditor", [artifact], fixture), db)
+    runs = {each.engine: each.run for each in done.runs}
+    with Ledger.open(db) as ledger:
+        for run in runs.values():
+            rescore_run(ledger, run, find_rule_sets(ledger, run, ["fence-cite"]))
+    arguments = ["compare", runs["anthropic"], runs["local_llama3.2"], "--rules", "fence-cite", "--db", str(db)]
+    assert run_app(app, "harness", [*arguments, "--json"]) == 0
+    (pair,) = json.loads(capsys.readouterr().out)["comparisons"]
+    found = {each["metric"]: each for each in pair["metrics"]}
+    direction = found["direction"]
+    assert (direction["a"]["k"], direction["a"]["n"]) == (12, 12)
+    assert (direction["b"]["k"], direction["b"]["n"]) == (4, 12)
+    assert [direction[name] for name in ("both", "only_a", "only_b", "neither")] == [4, 8, 0, 0]
+    assert direction["mcnemar_exact_p"] == pytest.approx(0.0078125, abs=1e-9)
+    assert len(direction["flips"]) == 8
+    assert direction["smallest_difference"] == pytest.approx(0.578, abs=0.001)
+    assert (found["exact"]["a"]["k"], found["exact"]["b"]["k"]) == (7, 0)
+    assert (found["false_fire"]["a"]["k"], found["false_fire"]["b"]["k"], found["false_fire"]["pairs"]) == (0, 1, 6)
+    assert any("IMPORTED" in each for each in pair["warnings"])
+    assert any("POST HOC" in each for each in pair["warnings"])
+    assert run_app(app, "harness", [*arguments, "--metric", "direction"]) == 0
+    said = capsys.readouterr().out
+    assert "direction: A is higher; exact McNemar p = 0.0078; higher is better" in said
+    assert "12 paired cases could have shown a difference of 57.8 points or more with 80% power" in said
