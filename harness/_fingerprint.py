@@ -99,7 +99,8 @@ def case_set(ledger: Ledger, run: str, plan: Plan) -> FrozenSet:
     for fixture in plan.fixtures:
         try:
             listed = read_frozen_cases(ledger.blob(fixture.freeze, "cases"))
-        except NotFound:
+        except (NotFound, ValueError, KeyError, TypeError):
+            # Withheld, or written by something else than this program.
             whole = False
             break
         rows += [(f"{fixture.name}/{case.id}", case.input, case.gold) for case in listed]
