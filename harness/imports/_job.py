@@ -23,8 +23,8 @@ __all__ = ["ImportJob", "Imported", "import_job"]
 
 _FIND = (
     "SELECT run, json_extract(body, '$.cells') AS cells FROM main.events WHERE kind = 'plan'"
-    " AND body ->> '$.via' = 'import' AND CASE WHEN json_valid(body ->> '$.given') THEN body ->> '$.given' ->> '$.import'"
-    " END = ? ORDER BY seq LIMIT 1"
+    " AND body ->> '$.via' = 'import'"
+    " AND CASE WHEN json_valid(body ->> '$.given') THEN body ->> '$.given' ->> '$.import' END = ? ORDER BY seq LIMIT 1"
 )
 
 

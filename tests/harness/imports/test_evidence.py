@@ -121,6 +121,7 @@ def test_nothing_is_confirmatory_on_what_was_imported(imported: Commands, expect
 
 def test_the_ledger_is_consistent_and_takes_the_same_artifact_for_known(imported: Commands, evidence: Path) -> None:
     assert imported.verdict() == "CONSISTENT"
+    assert imported.call("replay", "--check") == 0, imported.said
     again = imported.json(
         "import", "memory-authority-auditor", str(evidence / f"path_a_eval_{V1_RUN}.json"),
         "--fixture", str(evidence / FIXTURES["v1"]),
