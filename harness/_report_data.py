@@ -73,6 +73,9 @@ _UNTOLD = (
     "SELECT candidate, rules, count(*) AS cells FROM not_reproducible WHERE run = ? GROUP BY candidate, rules"
     " ORDER BY candidate, rules"
 )
+_PREDICTED = (
+    "SELECT seq FROM main.events WHERE kind = 'freeze' AND body ->> '$.what' = 'prediction' AND +seq <= ? LIMIT 1"
+)
 _ANSWERS = (
     "SELECT cell.body ->> '$.candidate' AS candidate,"
     " sum(EXISTS (SELECT 1 FROM events AS asked"
@@ -154,7 +157,9 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
             if each["rules"] not in kept
         ],
         "fingerprints": _fingerprints(ledger, run, kept, candidates),
-        "receipt": _receipt(then, run, kept, tallies),
+        "receipt": _receipt(
+            then, run, {each["rules"]: each["freeze"] for each in tried if each["rules"] in kept}, tallies
+        ),
     }  # fmt: skip
 
 
@@ -228,6 +233,8 @@ def _bars(
 
 def _predictions(ledger: Ledger, run: str, size: int, kept: frozenset[str]) -> list[dict[str, Any]]:
     """Every prediction that was frozen by then and speaks of the suite; its results under the rule sets shown."""
+    if not ledger.rows(_PREDICTED, (size,)):
+        return []
     found = [held.as_json() for held in predictions_for(ledger, run, size=size)]
     for each in found:
         each["results"] = [
@@ -252,11 +259,10 @@ def _fingerprints(ledger: Ledger, run: str, kept: Iterable[str], candidates: Seq
     return found
 
 
-def _receipt(then: AsOf, run: str, kept: Iterable[str], tallies: Mapping[str, int]) -> Data:
+def _receipt(then: AsOf, run: str, freezes: Mapping[str, int], tallies: Mapping[str, int]) -> Data:
     """What lets anybody find these figures again: the ledger, its head and size, the run, rule sets and tallies."""
     genesis = then.ledger.genesis
-    wanted = sorted(kept)
-    found = then.rows(_FROZEN, (json.dumps(_freezes(then, run, wanted)),))
+    found = then.rows(_FROZEN, (json.dumps(sorted(freezes.values())),))
     return {
         "origin": genesis.origin,
         "ledger": genesis.id,
@@ -264,9 +270,5 @@ def _receipt(then: AsOf, run: str, kept: Iterable[str], tallies: Mapping[str, in
         "head": then.ledger.event(then.size).hash,
         "run": run,
         "rules": [{"rules": row["label"], "file": row["digest"], "identity": row["identity"]} for row in found],
-        "tallies": [{"rules": label, "event": tallies[label]} for label in wanted if label in tallies],
+        "tallies": [{"rules": label, "event": tallies[label]} for label in sorted(freezes) if label in tallies],
     }
-
-
-def _freezes(then: AsOf, run: str, labels: Sequence[str]) -> list[int]:
-    return sorted(row["freeze"] for row in then.rows(_STANDING, (run,)) if row["rules"] in labels)
