@@ -143,7 +143,7 @@ def check_run(
     """
     _, plan = read_plan(ledger, run)
     cases = thaw_cases(ledger, plan) if cases is None else cases
-    places = read_places(ledger, run, plan, list(cases))
+    places = read_places(ledger, run, plan, list(cases), partly=True)
     check = _Check(ledger, run, plan, cases, places, label)
     check.go()
     if label is not None and label not in check.by_label:

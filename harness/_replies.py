@@ -164,15 +164,19 @@ def lay_attempts(rows: Iterable[Row]) -> dict[int, tuple[Numbered, ...]]:
     return {place: tuple(sorted(each, key=lambda attempt: attempt.number)) for place, each in found.items()}
 
 
-def read_places(ledger: Ledger, run: str, plan: Plan, cases: Sequence[tuple[str, str]]) -> list[Place]:
+def read_places(
+    ledger: Ledger, run: str, plan: Plan, cases: Sequence[tuple[str, str]], *, partly: bool = False
+) -> list[Place]:
     """Every planned cell, in order. `cases` are the keys of the plan's frozen cases, in the order of their files.
 
-    Raises RefusedError when not every planned cell stands in the ledger, or one is withheld and its place in the plan
-    doesn't tell its case either.
+    Raises RefusedError when not every planned cell stands in the ledger (unless `partly` allows that), or one is
+    withheld and its place in the plan doesn't tell its case either.
     """
     cells = [(int(cell), int(seq), fixture, case, whose) for cell, seq, fixture, case, whose in
              ledger.sql(_CELLS, (run,))]  # fmt: skip
-    if len(cells) != plan.cells or any(number != cell for number, (cell, *_) in enumerate(cells, start=1)):
+    if (len(cells) != plan.cells and not partly) or any(
+        number != cell for number, (cell, *_) in enumerate(cells, start=1)
+    ):
         raise RefusedError(
             f"run {run} was stopped while it was being planned: {len(cells)} of {plan.cells} cells stand;"
             " resume it first"
@@ -201,7 +205,9 @@ def _cases_by_place(
     if not rounds or plan.cells % rounds or plan.cells // rounds > len(cases):
         return None
     found = list(cases[: plan.cells // rounds]) * rounds
-    agree = all(case is None or found[cell - 1] == (fixture, case) for cell, _, fixture, case, _ in cells)
+    agree = len(cells) <= len(found) and all(
+        case is None or found[cell - 1] == (fixture, case) for cell, _, fixture, case, _ in cells
+    )
     return found if agree else None
 
 

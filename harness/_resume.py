@@ -35,9 +35,9 @@ from harness._moved import (
 )
 from harness._plan import Measurement, PlannedRun, add_cells, environment, lay_out
 from harness._recorded import Record, exchange_of, read_record
+from harness._replay_check import check_run
 from harness._report import RunReport, read_report
 from harness._rules import RuleSet, load_rules
-from harness._same_behaviour import cells_read_otherwise
 from harness._session import UNFINISHED, Finished, Progress, RunOptions, Session, Start
 from harness._suite import Fixture, Suite, load_suite
 from harness._thaw import thaw_rules
@@ -344,12 +344,15 @@ def _not_comparable(
     modules = [name for each in accepted if each.component == "code" for name in each.paths]
     if not modules:
         return []
-    rules = [each.rules for each in frozen.rules]
-    cells = cells_read_otherwise(ledger, record, now.suite, now.fixtures, rules)
+    # Their inputs and golds were found to be the frozen ones by now, also where the frozen file is withheld.
+    cases = {(name, case.id): case for name, here in now.fixtures.items() if here is not None for case in here.cases}
+    planned = {each.rules.label for each in frozen.rules}
+    checked = check_run(ledger, record.run, cases=cases)
+    cells = {each.cell for each in checked.differences if each.cell and each.rules in planned}
     if not cells:
         return []
     code = next(each for each in accepted if each.component == "code")
-    shown = ", ".join(map(str, cells[:8])) + (", …" if len(cells) > 8 else "")
+    shown = ", ".join(map(str, sorted(cells)[:8])) + (", …" if len(cells) > 8 else "")
     where = f"{', '.join(modules)}, which now reads the recorded replies of cells {shown} otherwise: NOT COMPARABLE,"
     return [replace(code, where=where, paths=(), accept="")]
 
