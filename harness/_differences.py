@@ -12,6 +12,8 @@ from typing import Any, cast
 __all__ = ["Difference", "compare_data", "compare_text", "count_numbers", "line_endings"]
 
 _LONGEST = 200
+_FEW = 20
+_CROWDED = 4_000_000
 _NAMES = ("what", "rules", "candidate", "metric", "bar", "stage", "reason", "flag", "case", "label", "name")
 _NOT_NUMBERS = frozenset({"version", "renderer"})
 _PART_OF_TOKEN = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ%./–@_-+")
@@ -73,7 +75,14 @@ def compare_text(text: str, should: str) -> list[Difference]:
         end += 1
     ours, theirs = here[start : len(here) - end], there[start : len(there) - end]
     found: list[Difference] = []
-    for tag, i, j, k, m in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+    if len(ours) == len(theirs):
+        # Nothing was put in or taken out, unless what follows a place is all shifted.
+        apart = [number for number, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other]
+        if len(apart) <= max(_FEW, len(ours) // 10):
+            return [each for at in apart for each in _hunk([ours[at]], [theirs[at]], start + at + 1)]
+    # Lines such as a lone bracket stand everywhere: in a long text they say little, and cost much.
+    crowded = len(ours) * len(theirs) > _CROWDED
+    for tag, i, j, k, m in SequenceMatcher(None, ours, theirs, autojunk=crowded).get_opcodes():
         if tag != "equal":
             found += _hunk(ours[i:j], theirs[k:m], start + i + 1)
     return found
