@@ -69,7 +69,17 @@ class RunReport:
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
         data, run, gone = self.data, self.data["run"], self.data["superseded"]
-        same = ("rules", "other_rules", "bars", "bars_unread", "predictions", "repeatability", "frozen", "fingerprints")
+        same = (
+            "rules",
+            "other_rules",
+            "bars",
+            "bars_unread",
+            "imported",
+            "predictions",
+            "repeatability",
+            "frozen",
+            "fingerprints",
+        )
         return {
             "run": self.run,
             "suite": run["suite"],
@@ -108,7 +118,8 @@ def _about(report: RunReport) -> str:
     row = report.data["run"]
     said = [f"run {report.run}" + (f" ({row['name']})" if row["name"] else "")]
     said.append("still running, or stopped without a word" if report.status == "open" else report.status)
-    said.append(f"{row['asked']} of {row['planned']} cells asked")
+    asked = f"{row['asked']} of {row['planned']} cells asked"
+    said.append(f"{row['planned']} cells, imported: nothing was asked here" if row["via"] == "import" else asked)
     if row["epochs"] > 1:
         said.append(f"{row['epochs']} epochs")
     if row["limit"] is not None:

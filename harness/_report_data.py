@@ -87,6 +87,11 @@ _ANSWERS = (
     " FROM events AS cell WHERE cell.run = ? AND cell.kind = 'cell' AND cell.body IS NOT NULL"
     " GROUP BY 1 ORDER BY min(cell.cell)"
 )
+_IMPORTS = (
+    "SELECT seq AS event, body ->> '$.format' AS format, body ->> '$.tool' AS tool, body ->> '$.grade' AS grade,"
+    " body ->> '$.digest' AS digest, body -> '$.claimed' AS claimed FROM events"
+    " WHERE run = ? AND kind = 'import' AND cell = 0 ORDER BY seq"
+)
 _ACCEPTS = "SELECT seq AS event, component, before, after, reason FROM accepts WHERE run = ? ORDER BY seq"
 
 
@@ -135,6 +140,9 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         "superseded": next(iter(then.rows(_GONE, (run,))), None),
         "taints": then.rows(_TAINTS, (run,)),
         "not_reproducible": _of(then.rows(_UNTOLD, (run,)), kept),
+        "imported": [
+            {**each, "claimed": json.loads(each["claimed"] or "{}")} for each in then.rows(_IMPORTS, (run,))
+        ],
         "answers": then.rows(_ANSWERS, (run,)),
         "accepted": then.rows(_ACCEPTS, (run,)),
         "first_response": first,

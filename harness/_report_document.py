@@ -126,11 +126,22 @@ def _top(data: Mapping[str, Any]) -> Iterable[Block]:
         yield Sentence([f"The run is {status}: not every planned cell has an answer."], "bad")
     named: list[Text] = [" (", Name(run["name"]), ")"] if run["name"] else []
     count = f", {run['asked']} of {run['planned']} cells asked"
+    count = f", {run['planned']} cells" if run["via"] == "import" else count
     more = f", {run['epochs']} epochs" if run["epochs"] > 1 else ""
     more += f", only the first {run['limit']} cases (--limit)" if run["limit"] is not None else ""
-    how_asked = {"live": "asked live", "replay": "a replay of recorded replies", "import": "imported evidence"}
+    how_asked = {
+        "live": "asked live",
+        "replay": "a replay of recorded replies",
+        "import": "recorded elsewhere, nothing was asked",
+    }
     parts: list[Text] = ["Run ", Name(run["id"]), *named, f", {status}{count}{more}; "]
     yield Sentence([*parts, how_asked.get(run["via"], Name(run["via"])), ". Opened ", Name(run["opened_at"]), "."])
+    for row in data["imported"]:
+        claimed = ", ".join(f"{name} {value}" for name, value in row["claimed"].items())
+        what = [Name(row["format"]), ", grade ", Name(row["grade"]), ", BLAKE3 of the file ", Name(row["digest"])]
+        yield Sentence(
+            [f"IMPORTED by event {row['event']}: ", *what, *([". It claims: ", Name(claimed)] if claimed else []), "."]
+        )
     for row in data["answers"]:
         if row["reused"]:
             rest = [f" take over responses of earlier runs; {row['fresh']} were asked in this one"]
