@@ -22,7 +22,7 @@ from harness._report_document import figure_of
 from harness._report_file import FORMATS, data_in, render
 from harness._report_write import Written, check_target, record_report, write_file
 from harness._rescore import find_rule_sets, rescore_run
-from ledger import Category, Found, Ledger, LedgerError, impact_of, over_views, supersede
+from ledger import Category, Found, Ledger, LedgerError, impact_of, over_views, printable, supersede
 from ledger.kinds import Report, Target
 
 __all__ = ["Corrected", "correct_report"]
@@ -142,8 +142,8 @@ def _notice(data: Data, old: int, body: Report, new: Written) -> str:
     lines += ["", f"Figures of cells that moved: {moved}." if moved else "No cell's figure moved."]
     lines += ["", "Either file can be held against the ledger with `harness check`; numbers of the old one that you "
               "have passed on should be withdrawn."]  # fmt: skip
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(printable, lines)) + "\n"
 
 
 def _told(row: dict[str, Any] | None, rules: str) -> str:
-    return "not reported" if row is None else f"{figure_of(row)} of {row['planned']} under {rules}"
+    return "not reported" if row is None else f"{figure_of(row)} ({row['planned']} planned) under {rules}"

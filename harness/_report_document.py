@@ -380,7 +380,7 @@ def _correction(correction: Row | None) -> Iterable[Block]:
 def _said(row: Row | None) -> str:
     if row is None:
         return "–"
-    return f"{figure_of(row)} of {row['planned']}"
+    return f"{figure_of(row)} ({row['planned']} planned)"
 
 
 def _value(value: float | None) -> str:

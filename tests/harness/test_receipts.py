@@ -60,7 +60,9 @@ def test_published_to_two_then_corrected_under_rules_that_came_later(tmp_path: P
     why = "fenced answers were thrown away"
     told = say(experiment, "correct", "old.md", "--rules", "fence-cite", "--reason", why, "-o", "new.md")
     assert "was given the old one: Ada" in told and "was given the old one: the board" in told
-    assert "exact, ollama/m: no data of 4 under strict-cite" in told and "4/4 of 4 under fence-cite" in told
+    assert (
+        "exact, ollama/m: no data (4 planned) under strict-cite" in told and "4/4 (4 planned) under fence-cite" in told
+    )
     assert "by parse: fence" in told
     assert "superseded by" in say(experiment, "check", "old.md", expect=1)
     assert "nothing it rests on was superseded" in say(experiment, "check", "new.md")
