@@ -25,6 +25,16 @@ _LEFT = (
     "SELECT seq, hash FROM main.blobs WHERE data IS NOT NULL AND seq IN (SELECT value FROM json_each(?))"
     " AND hash NOT IN (SELECT value FROM json_each(?)) ORDER BY id"
 )
+# What was imported of a cell stands in the artifact too, and that once for every run that came out of it.
+_ARTIFACTS = (
+    "WITH parts AS (SELECT whole.seq AS seq, whole.body ->> '$.digest' AS digest FROM main.events AS part"
+    " CROSS JOIN json_each(part.causes) AS cause CROSS JOIN main.events AS whole ON whole.seq = cause.value"
+    " WHERE part.seq IN (SELECT value FROM json_each(?)) AND part.kind = 'import' AND whole.kind = 'import')"
+    " SELECT blobs.seq AS seq, blobs.hash AS hash FROM main.events AS event"
+    " CROSS JOIN main.blobs ON blobs.seq = event.seq WHERE event.kind = 'import' AND event.cell = 0 AND blobs.data IS NOT NULL"
+    " AND (event.seq IN (SELECT seq FROM parts) OR event.body ->> '$.digest' IN (SELECT digest FROM parts))"
+    " AND blobs.hash NOT IN (SELECT value FROM json_each(?)) ORDER BY blobs.id"
+)
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,8 @@ def _readable(ledger: Ledger, targets: Targets, resting: Sequence[Resting], seqs
         yield f"blob {str(row['hash'])[:16]}… of event {row['seq']}: the same bytes as blob {str(row['target'])[:16]}…"
     for row in ledger.rows(_LEFT, (seqs, hashes)):
         yield f"blob {str(row['hash'])[:16]}… of event {row['seq']}: a blob of the same event"
+    for row in ledger.rows(_ARTIFACTS, (seqs, hashes)):
+        yield f"blob {str(row['hash'])[:16]}… of event {row['seq']}: the artifact that it was imported with"
     bodies = set(targets.bodies)
     named = {blob.seq for blob in targets.blobs}
     for each in resting:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from harness import HarnessError
 from harness.imports import ImportJob, import_job
+from ledger import printable
 from tests.harness.imports.artifacts import CASES, FORMAT, artifact, cell, fixture, good, put, reply, sample
 from tests.harness.imports.commands import Commands
 
@@ -62,7 +63,7 @@ def holds_together(engines: dict[str, dict[str, Any]], top: dict[str, Any]) -> N
             report = commands.json("report", each["run"])
             assert {row["candidate"] for row in report["scoreboard"]} == {each["engine"]}
         assert commands.call("report", found["runs"][0]["run"]) == 0
-        assert not [letter for letter in commands.out + commands.said if not letter.isprintable() and letter != "\n"]
+        assert printable(shown := commands.out + commands.said, multiline=True) == shown
         again = commands.json("import", FORMAT, str(files[0]), "--fixture", str(files[1]))
         assert again["runs"] == found["runs"] and again["appended"] == 0
 
@@ -81,7 +82,7 @@ def test_every_artifact_that_is_well_formed_comes_in_verifies_and_replays(
 
 
 @pytest.mark.long
-@few(400)
+@few(100)
 @given(RUNS, TOP)
 def test_every_artifact_that_is_well_formed_comes_in_many_times_over(
     engines: dict[str, dict[str, Any]], top: dict[str, Any]
@@ -137,7 +138,7 @@ def test_what_is_broken_is_refused_in_one_sentence_or_does_no_harm(draw: st.Data
 
 
 @pytest.mark.long
-@few(2_000)
+@few(500)
 @given(st.data())
 def test_what_is_broken_is_refused_in_one_sentence_or_does_no_harm_many_times_over(draw: st.DataObject) -> None:
     refused_or_harmless(draw)
@@ -169,7 +170,7 @@ def test_an_engine_may_be_called_anything(engine: str, tmp_path: Path) -> None:
     assert report["scoreboard"][0]["candidate"] == engine
     for arguments in (["report", found["runs"][0]["run"]], ["replay", "--check"]):
         assert commands.call(*arguments) == 0
-        assert not [letter for letter in commands.out + commands.said if not letter.isprintable() and letter != "\n"]
+        assert printable(shown := commands.out + commands.said, multiline=True) == shown
 
 
 def test_many_cases_and_long_texts_come_in_whole(tmp_path: Path) -> None:

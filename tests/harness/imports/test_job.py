@@ -12,6 +12,8 @@ from harness import HarnessError, read_report
 from harness.imports import ImportJob, import_job
 from harness.imports import _job as job_module
 from ledger import AppendFailed, Ledger, hold_run, verify
+from ledger._redact_preview import preview
+from ledger._redact_targets import cell_targets
 from ledger.kinds import Cell, Close, Fault, Import, Plan, Score
 from tests.harness.imports.artifacts import CASES, FORMAT, artifact, cell, fixture, good, put, sample
 
@@ -190,6 +192,18 @@ def test_no_plan_and_no_cell_holds_a_digest_of_what_a_redaction_may_have_to_with
     with Ledger.open(tmp_path / "ledger.db", read_only=True) as ledger:
         holding = {event.kind for event in ledger.events() if event.body and content in event.body}
     assert holding == {"import"}
+
+
+def test_who_withholds_a_cell_is_told_of_every_artifact_that_holds_its_text_too(
+    tmp_path: Path, files: tuple[Path, Path]
+) -> None:
+    found = do(tmp_path, files[0], on=files[1])
+    with Ledger.open(tmp_path / "ledger.db", read_only=True) as ledger:
+        whole = [event.seq for event in ledger.events(kind="import") if event.cell == 0]
+        told = preview(ledger, cell_targets(ledger, found.runs[0].run, 3)).readable
+    assert len(whole) == 2
+    for seq in whole:
+        assert [line for line in told if line.endswith(f"of event {seq}: the artifact that it was imported with")]
 
 
 def test_the_texts_on_which_their_reader_and_ours_disagree_are_counted(tmp_path: Path) -> None:
