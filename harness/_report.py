@@ -9,6 +9,7 @@ from typing import Any
 
 from harness._errors import UsageError
 from harness._history import History, read_history
+from harness._repeats import passes_text
 from harness._report_data import Data, collect
 from harness._report_document import between, figure_of, percent
 from harness._session import UNFINISHED
@@ -218,7 +219,7 @@ def render_report(report: RunReport) -> Sequence[object]:
     shown += [
         _text(
             f"{row['changed']} of {row['repeated']} repeated cases of {row['candidate']} changed outcome between"
-            f" repeats under {row['rules']}."
+            f" repeats under {row['rules']}; {passes_text(row['pass_at_k'])}."
         )
         for row in data["repeatability"]
     ]

@@ -16,6 +16,7 @@ from harness._clusters import clustered_intervals
 from harness._errors import HarnessError, UsageError
 from harness._fingerprint import fingerprints
 from harness._prediction import predictions_for
+from harness._repeats import passes
 from harness._rules import RuleSet
 from harness._thaw import thaw_rules
 from ledger import Ledger, LedgerError, as_of, over_views
@@ -154,9 +155,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         "scoreboard": board,
         "unmeasured": _of(then.rows(_FAILURES, (run,)), kept),
         "flags": _of(then.rows(_FLAGS, (run,)), kept),
-        "repeatability": [
-            each for each in _of(then.rows(_REPEATS, (run,)), kept) if each["repeated"]
-        ],
+        "repeatability": _repeatability(then, run, kept, row["epochs"]),
         "bars": bars,
         "bars_unread": unread,
         "predictions": _predictions(ledger, run, size, kept),
@@ -183,6 +182,16 @@ def _kept(run: str, labels: Sequence[str], wanted: Sequence[str]) -> frozenset[s
 
 def _of(rows: Iterable[dict[str, Any]], kept: frozenset[str]) -> list[dict[str, Any]]:
     return [row for row in rows if row["rules"] in kept]
+
+
+def _repeatability(then: AsOf, run: str, kept: frozenset[str], epochs: int) -> list[dict[str, Any]]:
+    if epochs < 2:
+        return []
+    of = passes(then.rows, run, epochs)
+    return [
+        {**each, "pass_at_k": of.get((each["candidate"], each["rules"]), [])}
+        for each in _of(then.rows(_REPEATS, (run,)), kept) if each["repeated"]
+    ]  # fmt: skip
 
 
 def _about(row: Mapping[str, Any]) -> Data:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from harness._repeats import passes_text
+
 __all__ = [
     "Block", "Chart", "Document", "Grid", "Heading", "Name", "Sentence", "between", "document", "figure_of", "percent",
 ]  # fmt: skip
@@ -292,11 +294,14 @@ def _reading(data: Mapping[str, Any]) -> Iterable[Block]:
     repeats: Sequence[Row] = data["repeatability"]
     if repeats:
         rows = [
-            [Name(row["candidate"]), Name(row["rules"]), f"{row['changed']} of {row['repeated']}", str(row["cases"])]
+            [
+                Name(row["candidate"]), Name(row["rules"]), f"{row['changed']} of {row['repeated']}", str(row["cases"]),
+                passes_text(row.get("pass_at_k", [])),
+            ]
             for row in repeats
-        ]
+        ]  # fmt: skip
         yield Heading(2, ["Repeats"])
-        columns = ("candidate", "rules", "changed", "cases")
+        columns = ("candidate", "rules", "changed", "cases", "pass@k")
         right = frozenset({"changed", "cases"})
         yield Grid(["Repeated cases whose outcome changed between identical repeats"], columns, rows, right)
 

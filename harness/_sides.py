@@ -184,7 +184,7 @@ def _common_rules(ledger: Ledger, run_a: str, run_b: str, names: Sequence[str]) 
         return [(ours[0], theirs[0])]
     if not wanted:
         bare = run_a if not ours else run_b
-        raise UsageError(f"run {bare} was never scored; `harness rescore {bare} --rules NAME` reads it under a rule set")
+        raise UsageError(f"run {bare} was never scored; `harness rescore {bare} --rules NAME` scores it")
     found: list[tuple[str, str]] = []
     for name in wanted:
         left, right = _fitting(ours, name), _fitting(theirs, name)

@@ -207,6 +207,10 @@ def test_repeats_get_an_interval_by_case_and_say_how_many_changed(tmp_path: Path
     (repeats, *_) = data["repeatability"]
     assert 0 < repeats["changed"] <= repeats["repeated"] == 6
     assert "Repeated cases whose outcome changed" in text
+    once, four = repeats["pass_at_k"]
+    assert (once["k"], four["k"]) == (1, 4)
+    assert 0 < once["value"] < four["value"] <= 1
+    assert f"pass@4 {four['value']:.3f}" in text
     assert cli("check", made.path, "--db", db) == 0
 
 
