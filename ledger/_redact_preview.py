@@ -32,7 +32,8 @@ _ARTIFACTS = (
     " WHERE part.seq IN (SELECT value FROM json_each(?)) AND part.kind = 'import' AND whole.kind = 'import')"
     " SELECT blobs.seq AS seq, blobs.hash AS hash FROM main.events AS event"
     " CROSS JOIN main.blobs ON blobs.seq = event.seq WHERE event.kind = 'import' AND event.cell = 0"
-    " AND blobs.data IS NOT NULL AND (event.seq IN (SELECT seq FROM parts) OR event.body ->> '$.digest' IN (SELECT digest FROM parts))"
+    " AND blobs.data IS NOT NULL AND (event.seq IN (SELECT seq FROM parts)"
+    " OR event.body ->> '$.digest' IN (SELECT digest FROM parts))"
     " AND blobs.hash NOT IN (SELECT value FROM json_each(?)) ORDER BY blobs.id"
 )
 
