@@ -54,9 +54,7 @@ def freeze(
     ] = None,
     prediction: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--prediction", metavar="FILE", help="What is expected of figures, as a file; repeatable."
-        ),
+        typer.Option("--prediction", metavar="FILE", help="What is expected of figures, as a file; repeatable."),
     ] = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,

@@ -14,7 +14,8 @@ METRICS = ("exact", "direction", "false_fire")
 
 
 def row(k: int, n: int, planned: int, **more: Any) -> dict[str, Any]:
-    return {"candidate": "a/b", "kind": "rate", "k": k, "n": n, "planned": planned, "rate": k / n if n else None, **more}
+    rate = k / n if n else None
+    return {"candidate": "a/b", "kind": "rate", "k": k, "n": n, "planned": planned, "rate": rate, **more}
 
 
 @pytest.mark.parametrize(
