@@ -13,6 +13,9 @@ from types import ModuleType
 
 import pytest
 
+from harness._prediction import parse_prediction
+from harness._rules import ruleset_from_frozen
+from harness._suite import load_suite
 from tests.harness.models import Answer, model_server
 from tests.harness.test_run import perfect
 
@@ -59,3 +62,15 @@ def test_the_readme_names_the_two_commands_and_the_makefile_has_them() -> None:
     for target in ("run", "test"):
         assert f"make {target}" in README
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+
+
+def test_every_example_of_the_page_on_rules_is_read_as_it_stands(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "RULES.md").read_text("utf-8")
+    suite, _ = load_suite("authority", ROOT / "fixtures")
+    blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    rules = [block for block in blocks if "[read]" in block]
+    built = [ruleset_from_frozen(f"example-{place}", block.encode(), suite.stages) for place, block in enumerate(rules)]
+    assert [len(each.bars) for each in built] == [2, 0]
+    assert [each.policy and each.policy.name for each in built] == [None, "unreadable-is-a-miss"]
+    (prediction,) = [block for block in blocks if "[[expect]]" in block]
+    assert len(parse_prediction(prediction.encode(), "expect.toml").expect) == 2
