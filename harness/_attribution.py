@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness._derive import Reply, derive, derive_read, read_and_check, unmeasured_score
 from harness._replies import Place
@@ -21,11 +21,16 @@ from harness._rules import RuleSet
 from harness._suite import Ask, Case
 from harness.parse import ReadRules
 from harness.suites import Stages
-from ledger import Event, Ledger, NotFound
+from ledger import Ledger, NotFound
 from ledger.kinds import Confirm, Parse, Score
 
-__all__ = ["Held", "Redo", "Stand", "first_difference", "stand_derived", "stand_recorded"]
+__all__ = ["Held", "Redo", "Stand", "first_difference", "stand_derived", "stands_recorded"]
 
+_DERIVED = (
+    "SELECT event.seq, event.kind, event.cell, event.causes, event.body FROM json_each(?2) AS wanted"
+    " CROSS JOIN main.events AS event ON event.run = ?1"
+    " AND event.kind IN ('parse', 'confirm', 'score', 'fault') AND event.cell = wanted.value ORDER BY event.seq"
+)
 _MOST_TOGETHER = 2
 _MOST_TRIED = 100
 
@@ -63,41 +68,50 @@ class Redo:
     case: Case
 
 
+class _Event(NamedTuple):
+    seq: int
+    kind: str
+    causes: tuple[int, ...]
+    body: str | None
+
+
 # What stands
 
 
-def stand_recorded(ledger: Ledger, run: str, cell: int, label: str, freezes: Collection[int]) -> Stand | None:
-    """The last score of a cell under a rule set, with the parse and confirm events that it rests on.
+def stands_recorded(
+    ledger: Ledger, run: str, cells: Sequence[int], labels: Collection[str], freezes: Collection[int]
+) -> dict[tuple[int, str], Stand]:
+    """The last score of each cell under each rule set, with the parse and confirm events that it rests on.
 
     `freezes` are the seqs of the ledger's freezes: a cause that is one of them is no evidence.
     """
-    events = {
-        event.seq: event
-        for kind in ("parse", "confirm", "score", "fault")
-        for event in ledger.events(kind=kind, run=run, cell=cell)
-    }
-    for event in sorted(events.values(), key=lambda each: -each.seq):
-        if event.kind == "score":
-            score = ledger.body(event)
-            if isinstance(score, Score) and score.rules == label:
-                return _chain(ledger, events, event, score, freezes)
-    return None
+    events: dict[int, _Event] = {}
+    last: dict[tuple[int, str], tuple[_Event, Score]] = {}
+    for seq, kind, cell, causes, body in ledger.sql(_DERIVED, (run, json.dumps(list(cells)))):
+        event = events[seq] = _Event(seq, kind, tuple(json.loads(causes)), body)
+        if kind == "score":
+            score = Score.model_validate_json(body)
+            if score.rules in labels:
+                last[cell, score.rules] = (event, score)
+    return {place: _chain(ledger, events, event, score, freezes) for place, (event, score) in last.items()}
 
 
-def _chain(ledger: Ledger, events: Mapping[int, Event], event: Event, score: Score, freezes: Collection[int]) -> Stand:
+def _chain(
+    ledger: Ledger, events: Mapping[int, _Event], event: _Event, score: Score, freezes: Collection[int]
+) -> Stand:
     parse: Held | None = None
     confirm: str | None = None
     failed = False
     at = event
     # Causes are smaller than their effect, so this ends.
     while True:
-        last = max((cause for cause in at.causes if cause not in freezes), default=0)
+        last = max((cause for cause in at.causes if cause not in freezes and cause < at.seq), default=0)
         following = events.get(last)
         if following is not None and following.kind == "confirm":
-            body = _body(ledger, following)
-            confirm = _plain(body.findings) if isinstance(body, Confirm) else "withheld"
+            body = None if following.body is None else Confirm.model_validate_json(following.body)
+            confirm = _plain(body.findings) if body is not None else "withheld"
         elif following is not None and following.kind == "parse":
-            parse = _held(ledger, following, _body(ledger, following))
+            parse = _held(ledger, following)
         elif following is not None and following.kind == "fault" and any(each in freezes for each in following.causes):
             failed = True
         else:
@@ -105,20 +119,14 @@ def _chain(ledger: Ledger, events: Mapping[int, Event], event: Event, score: Sco
         at = following
 
 
-def _body(ledger: Ledger, event: Event) -> object:
-    try:
-        return ledger.body(event)
-    except NotFound:
-        return None
-
-
-def _held(ledger: Ledger, event: Event, body: object) -> Held:
-    if not isinstance(body, Parse):
+def _held(ledger: Ledger, event: _Event) -> Held:
+    if event.body is None:
         return Held("withheld", "", None)
+    body = Parse.model_validate_json(event.body)
     value = body.value
     if "value" in body.blobs:
         try:
-            value = ledger.blob(event, "value").decode("utf-8", "surrogatepass")
+            value = ledger.blob(event.seq, "value").decode("utf-8", "surrogatepass")
         except NotFound:
             value = None
     return Held(body.status, body.reason, value)
@@ -178,7 +186,7 @@ def _parse_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str
         read = read_and_check(reply, ask=redo.ask, stages=redo.stages, rules=rules)
         return Held(read.status, read.reason, read.reading.value) == after.parse
 
-    return _smallest(names, makes_it)
+    return _smallest(names, makes_it, same_code=old.sources == new.sources)
 
 
 def _confirm_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str:
@@ -197,7 +205,7 @@ def _confirm_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> s
         found = redo.stages.confirm(read.value, redo.case.input, MappingProxyType(table))
         return _plain(found.findings) == after.confirm
 
-    return _smallest(names, makes_it)
+    return _smallest(names, makes_it, same_code=old.sources == new.sources)
 
 
 def _score_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str:
@@ -218,15 +226,17 @@ def _score_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str
         named = {"status": score.status, "stage": score.stage, "reason": score.reason, "domain": score.domain}
         return _figures(unmeasured_score(rules, redo.stages, redo.case, **named)) == wanted
 
-    return _smallest(names, makes_it)
+    return _smallest(names, makes_it, same_code=old.sources == new.sources)
 
 
 def _figures(score: Score) -> tuple[object, ...]:
     return score.outcome, score.value, dict(score.metrics), score.policy
 
 
-def _smallest(names: Sequence[str], makes_it: Callable[[Sequence[str]], bool]) -> str:
+def _smallest(names: Sequence[str], makes_it: Callable[[Sequence[str]], bool], *, same_code: bool) -> str:
     """The smallest set of switches that makes the difference, joined; "code" where none is needed, or none does.
+
+    Where both rule sets have the `same_code`, it can't be that none is needed, and that isn't tried.
 
     Small sets are tried one by one; past them the whole set is thinned, switch by switch, as far as it still does.
     """
@@ -237,7 +247,7 @@ def _smallest(names: Sequence[str], makes_it: Callable[[Sequence[str]], bool]) -
         except Exception:  # noqa: BLE001  our own code may fail on a reply; a set that fails makes no difference
             return False
 
-    if not names or does(()):
+    if not names or (not same_code and does(())):
         return "code"
     tried = 0
     for count in range(1, min(_MOST_TOGETHER, len(names)) + 1):

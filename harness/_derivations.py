@@ -21,7 +21,7 @@ from harness._rules import RuleSet
 from harness._suite import Ask, Case
 from harness.parse import ReadRules
 from harness.suites import Stages
-from ledger import Draft, Earlier, Prepared
+from ledger import Draft, Earlier, Prepared, Salts
 from ledger.kinds import Fault, Score
 
 __all__ = ["Spot", "derivations", "score_without_reply", "unmeasured"]
@@ -39,7 +39,7 @@ class Spot:
 
 def derivations(
     reply: Reply, spot: Spot, *, ask: Ask, stages: Stages, case: Case, rules: Sequence[RuleSet],
-    frozen: Mapping[str, int], position: int = 0,
+    frozen: Mapping[str, int], position: int = 0, salts: Salts | None = None,
 ) -> tuple[list[Prepared], list[Score]]:  # fmt: skip
     """What a reply comes to under each rule set, ready to be appended, and the scores among it, one for each.
 
@@ -49,6 +49,7 @@ def derivations(
     events: list[Prepared] = []
     scores: list[Score] = []
     readings: dict[ReadRules, Read] = {}
+    salts = salts or Salts(4 * len(rules))
     for each in rules:
         at = position + len(events)
         try:
@@ -57,10 +58,10 @@ def derivations(
                 read = readings[each.read] = read_and_check(reply, ask=ask, stages=stages, rules=each.read)
             derived = derive_read(read, stages=stages, case=case, rules=each)
             score = derived.score
-            made = [draft.prepared() for draft in _drafts(derived, spot, frozen[each.label], at)]
+            made = [draft.prepared(salts) for draft in _drafts(derived, spot, frozen[each.label], at)]
         except Exception as problem:  # noqa: BLE001  a fault in our own code is an outcome of the cell, by name
             score = unmeasured(each, stages, case, "error", "internal")
-            made = [draft.prepared() for draft in _failed(spot, each, score, frozen[each.label], problem, at)]
+            made = [draft.prepared(salts) for draft in _failed(spot, each, score, frozen[each.label], problem, at)]
         events += made
         scores.append(score)
     return events, scores

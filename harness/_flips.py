@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from harness._attribution import Redo, Stand, first_difference, stand_derived, stand_recorded
+from harness._attribution import Redo, Stand, first_difference, stand_derived, stands_recorded
 from harness._errors import HarnessError, UsageError
 from harness._named_rules import frozen_labels
 from harness._replies import Place, read_places, read_plan, read_replies
@@ -32,6 +32,7 @@ _SCORES = (
     "SELECT cell, body FROM main.events WHERE run = ? AND kind = 'score' AND body ->> '$.rules' = ? ORDER BY cell, seq"
 )
 _VALUE_SHOWN = 200
+_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +112,24 @@ class Sheet:
                 return found
         return None
 
-    def redo(self, place: Place, rules: RuleSet | None) -> Redo | None:
-        """What deriving a cell anew takes; None where something of it can't be read."""
-        case = self.cases.get(place.case)
-        if case is None or rules is None or not rules.stages:
-            return None
+    def redos(self, places: Sequence[Place], rules: RuleSet | None) -> list[Redo | None]:
+        """What deriving each cell anew takes; None where something of it can't be read."""
+        if rules is None or not rules.stages:
+            return [None] * len(places)
         entry, ask = stages(rules.stages), cast("Ask", self.plan.ask)
-        reply = None
-        if place.state == "answered":
-            ((_, reply),) = read_replies(self.ledger, [place], self._candidates)
-            if reply is None:
-                return None
-        return Redo(reply, ask, entry, case)
+        replies = read_replies(self.ledger, [each for each in places if each.state == "answered"], self._candidates)
+        found: list[Redo | None] = []
+        for place in places:
+            answered = place.state == "answered"
+            reply = next(replies)[1] if answered else None
+            case = self.cases.get(place.case)
+            found.append(None if case is None or (answered and reply is None) else Redo(reply, ask, entry, case))
+        return found
 
 
 def read_scores(ledger: Ledger, run: str, label: str) -> dict[int, Score]:
     """The last score of each cell under a rule set, by cell."""
-    return {cell: Score.model_validate_json(body) for cell, body in ledger.sql(_SCORES, (run, label))}
+    return {cell: Score.model_validate_json(body) for cell, body in ledger.sql(_SCORES, (run, label)).fetchall()}
 
 
 def flips_between(ledger: Ledger, run: str, before: str, after: str) -> list[Flip]:
@@ -156,27 +158,26 @@ def find_flips(
     The cells of `derive` aren't recorded under `after` (a dry run) and are derived to be shown.
     """
     shared = _shared(was, now)
-    rules = None
-    for place in sheet.places:
-        moved = list(_moved(was.get(place.cell), now.get(place.cell), shared))
-        if not moved:
-            continue
-        rules = rules or (sheet.rules(before), sheet.rules(after))
-        left = stand_recorded(sheet.ledger, sheet.run, place.cell, before, sheet.freezes)
-        right = _after(sheet, place, after, rules[1], derive)
-        stage = first_difference(left, right, *rules, sheet.redo(place, rules[1]))
-        for metric, old, new in moved:
-            yield Flip(
-                place.cell, place.case[1], place.candidate, metric, old, new, stage, after, _reading(left),
-                _reading(right),
-            )  # fmt: skip
-
-
-def _after(sheet: Sheet, place: Place, label: str, rules: RuleSet | None, derive: frozenset[int]) -> Stand | None:
-    if place.cell not in derive:
-        return stand_recorded(sheet.ledger, sheet.run, place.cell, label, sheet.freezes)
-    redo = sheet.redo(place, rules)
-    return stand_derived(place, redo, rules) if redo and rules else None
+    moved = [
+        (place, found)
+        for place in sheet.places
+        if (found := list(_moved(was.get(place.cell), now.get(place.cell), shared)))
+    ]
+    for start in range(0, len(moved), _AT_ONCE):
+        some = moved[start : start + _AT_ONCE]
+        rules = sheet.rules(before), sheet.rules(after)
+        cells = [place.cell for place, _ in some]
+        stands = stands_recorded(sheet.ledger, sheet.run, cells, {before, after}, sheet.freezes)
+        for (place, rows), redo in zip(some, sheet.redos([place for place, _ in some], rules[1]), strict=True):
+            left, right = stands.get((place.cell, before)), stands.get((place.cell, after))
+            if place.cell in derive:
+                right = stand_derived(place, redo, rules[1]) if redo and rules[1] else None
+            stage = first_difference(left, right, *rules, redo)
+            readings = _reading(left), _reading(right)
+            for metric, old, new in rows:
+                yield Flip(
+                    place.cell, place.case[1], place.candidate, metric, old, new, stage, after, *readings
+                )  # fmt: skip
 
 
 def _shared(was: Mapping[int, Score], now: Mapping[int, Score]) -> frozenset[str]:

@@ -46,7 +46,9 @@ _EVIDENCE = (
 )
 _Typed = TypeVar("_Typed", Fault, Response)
 _LAST = 2**53 - 1
-_AT_ONCE = 200
+_AT_ONCE = 250
+_BYTES_AT_ONCE = 16 * 1024 * 1024
+_SIZE_UNKNOWN = 1024 * 1024
 
 
 class Row(NamedTuple):
@@ -221,10 +223,11 @@ def _with_attempt(place: Place, attempt: Numbered, rows: Mapping[int, Row]) -> P
     evidence = response or fault or request
     row = rows.get(response)
     origin = response if row is None or row.kind != "reuse" else row.number or 0
+    size = 0 if row is None else _SIZE_UNKNOWN if row.kind == "reuse" else row.size
     # A reuse that is withheld names no origin: its own event then stands for the bytes that can't be read.
     return Place(
         place.cell, place.planned, place.case, place.candidate, "answered" if response or fault else "open", evidence,
-        origin or response, fault, max(evidence, fault), row.size if row else 0, place.withheld,
+        origin or response, fault, max(evidence, fault), size, place.withheld,
     )  # fmt: skip
 
 
@@ -245,24 +248,28 @@ def read_replies(
     ledger: Ledger, places: Sequence[Place], candidates: Mapping[str, PlanCandidate]
 ) -> Iterator[tuple[Place, Reply | None]]:
     """The reply of each place that is answered, in order; None where something of it is withheld."""
-    for start in range(0, len(places), _AT_ONCE):
-        some = places[start : start + _AT_ONCE]
+    for some in _bounded(places):
         wanted = [seq for place in some for seq in (place.origin, place.fault) if seq]
-        rows = ledger.sql(_EVIDENCE, (json.dumps(wanted),))
-        waiting: dict[int, Any] = {}
+        rows = {row[0]: row for row in ledger.sql(_EVIDENCE, (json.dumps(wanted),)).fetchall()}
         for place in some:
-            if place.withheld:
-                yield place, None
-                continue
-            for seq in (place.origin, place.fault):
-                while seq and seq not in waiting:
-                    row = rows.fetchone()
-                    if row is None:
-                        raise NotFound(f"event {seq} isn't there, and cell {place.cell} rests on it")
-                    waiting[row[0]] = row
-            yield place, _reply(ledger, place, waiting, candidates[place.candidate])
-            waiting.pop(place.origin, None)
-            waiting.pop(place.fault, None)
+            try:
+                yield place, None if place.withheld else _reply(ledger, place, rows, candidates[place.candidate])
+            except KeyError as missing:
+                raise NotFound(f"event {missing} isn't there, and cell {place.cell} rests on it") from None
+
+
+def _bounded(places: Sequence[Place]) -> Iterator[list[Place]]:
+    """`places` in bunches of a bounded number and of bounded bytes: one reply may be of 64 MiB."""
+    bunch: list[Place] = []
+    size = 0
+    for place in places:
+        if bunch and (len(bunch) >= _AT_ONCE or size + place.size > _BYTES_AT_ONCE):
+            yield bunch
+            bunch, size = [], 0
+        bunch.append(place)
+        size += place.size
+    if bunch:
+        yield bunch
 
 
 def _reply(ledger: Ledger, place: Place, rows: Mapping[int, Any], candidate: PlanCandidate) -> Reply | None:

@@ -11,7 +11,6 @@ Each append holds whole cells, so whatever stops a rescore, the next one does wh
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
@@ -27,7 +26,7 @@ from harness._suite import Ask
 from harness._tally import figures, tally_of
 from harness._thaw import thaw_cases
 from harness.suites import stages
-from ledger import Draft, Ledger, Prepared, hold_run, run_is_held, runs_set_aside
+from ledger import Draft, Ledger, hold_run, run_is_held, runs_set_aside
 from ledger.kinds import Plan, Score, TallyMetric
 
 __all__ = ["Figure", "Rescored", "find_rule_sets", "rescore_run"]
@@ -121,11 +120,11 @@ def rescore_run(
 
 def _against(ledger: Ledger, run: str, plan: Plan, wanted: str | None) -> str:
     planned = [each.label for each in plan.rules]
-    labels = list(dict.fromkeys([*planned, *(label for label, *_ in ledger.sql(_DONE, (run,)))]))
     if wanted is None:
         if not planned:
             raise UsageError(f"run {run} was planned under no rule set; say with --against what to compare with")
         return planned[0]
+    labels = list(dict.fromkeys([*planned, *(label for label, *_ in ledger.sql(_DONE, (run,)))]))
     fits = [label for label in labels if wanted in (label, label.partition("@")[0])]
     if len(fits) == 1:
         return fits[0]
@@ -157,7 +156,7 @@ class _Rescore:
 
     def go(self, against: str, workers: int, progress: Progress | None) -> Rescored:
         frozen = self._freeze()
-        done = self._done()
+        done, newest = self._done()
         todo = [
             (place, missing)
             for place in self.places
@@ -170,16 +169,16 @@ class _Rescore:
         made: dict[str, set[int]] = {label: set() for label in labels}
         total, so_far = len(todo), 0
         with closing(self._derive(todo, frozen, workers)) as derived:
-            for batch, events in derived:
-                for event in events:
-                    if event.kind == "score":
-                        score = Score.model_validate_json(event.body)
-                        made[score.rules].add(event.cell)
-                        stand[score.rules][event.cell] = score
+            for batch, scores in derived:
+                each = iter(scores)
+                for place, missing in batch:
+                    for label in missing:
+                        made[label].add(place.cell)
+                        stand[label][place.cell] = next(each)
                 so_far += len(batch)
                 if progress is not None:
                     progress(so_far, total)
-        self._tally(stand, made, frozen)
+        self._tally(stand, made, newest, frozen)
         self._remark()
         sheet = Sheet(self.ledger, self.run, self.plan, self.places, self.cases, self.rules)
         flips = [
@@ -210,11 +209,17 @@ class _Rescore:
         self.appended += len(self.rules) - len(standing)
         return {each.label: standing.get(each.label, 0) for each in self.rules}
 
-    def _done(self) -> dict[tuple[str, int], int]:
-        return {(label, cell): seq for label, cell, seq in self.ledger.sql(_DONE, (self.run,))}
+    def _done(self) -> tuple[dict[tuple[str, int], int], dict[str, int]]:
+        """The seq of the last score by (label, cell), and of the very last by label."""
+        done: dict[tuple[str, int], int] = {}
+        newest: dict[str, int] = {}
+        for label, cell, seq in self.ledger.sql(_DONE, (self.run,)).fetchall():
+            done[label, cell] = seq
+            newest[label] = max(newest.get(label, 0), seq)
+        return done, newest
 
-    def _derive(self, todo: Batch, frozen: Mapping[str, int], workers: int) -> Generator[tuple[Batch, list[Prepared]]]:
-        """Each batch with its events, once these are durable (or would be)."""
+    def _derive(self, todo: Batch, frozen: Mapping[str, int], workers: int) -> Generator[tuple[Batch, list[Score]]]:
+        """Each batch with its events, once they are durable (or would be)."""
         batches = batches_of(todo, len(self.rules))
         if not batches:
             return
@@ -231,38 +236,19 @@ class _Rescore:
         else:
             files = tuple((each.name, each.file, each.stages, each.digest, frozen[each.label]) for each in self.rules)
             found = derived_by(Job(self.ledger.path.absolute(), self.run, files), batches, workers)
-        # Closed from here, whatever stops the caller: no process and no append outlives the rescore.
-        with closing(found), closing(self._append(found)) as durable:
-            yield from zip(batches, durable, strict=True)
-
-    def _append(self, found: Iterator[list[Prepared]]) -> Generator[list[Prepared]]:
-        """Append each batch while the next is derived: SQLite and BLAKE3 let go of the interpreter."""
-        if self.dry_run:
-            for events in found:
+        # Closed from here, whatever stops the caller: no process outlives the rescore.
+        with closing(found):
+            for batch, (events, scores) in zip(batches, found, strict=True):
                 self.appended += len(events)
-                yield events
-            return
-        waiting: tuple[Future[Any], list[Prepared]] | None = None
-        with ThreadPoolExecutor(1, thread_name_prefix="rescore") as thread:
-            for events in found:
-                following = (thread.submit(self.ledger.append, *events), events)
-                if waiting is not None:
-                    yield self._settled(*waiting)
-                waiting = following
-            if waiting is not None:
-                yield self._settled(*waiting)
-
-    def _settled(self, append: Future[Any], events: list[Prepared]) -> list[Prepared]:
-        self.appended += len(append.result())
-        return events
+                if not self.dry_run:
+                    self.ledger.append(*events)
+                yield batch, scores
 
     def _tally(
-        self, stand: Mapping[str, Mapping[int, Score]], made: Mapping[str, set[int]], frozen: Mapping[str, int]
-    ) -> None:
+        self, stand: Mapping[str, Mapping[int, Score]], made: Mapping[str, set[int]], newest: Mapping[str, int],
+        frozen: Mapping[str, int],
+    ) -> None:  # fmt: skip
         tallied = {label: int(seq) for label, seq in self.ledger.sql(_TALLIED, (self.run,))}
-        newest: dict[str, int] = {}
-        for (label, _), seq in self._done().items():
-            newest[label] = max(newest.get(label, 0), seq)
         for each in self.rules:
             if not made[each.label] and tallied.get(each.label, 0) > newest.get(each.label, 0):
                 continue

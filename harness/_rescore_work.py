@@ -26,8 +26,8 @@ from harness._rules import RuleSet, ruleset_from_frozen
 from harness._suite import Ask, Case
 from harness._thaw import thaw_cases
 from harness.suites import Stages, stages
-from ledger import Ledger, Prepared
-from ledger.kinds import PlanCandidate
+from ledger import Ledger, Prepared, Salts
+from ledger.kinds import PlanCandidate, Score
 
 __all__ = ["Batch", "Deriver", "Job", "batches_of", "derived_by"]
 
@@ -69,19 +69,24 @@ class Deriver:
         self._rules = rules
         self._frozen = frozen
 
-    def derive(self, batch: Batch) -> list[Prepared]:
-        """The events of a batch: cell by cell, rule set by rule set."""
+    def derive(self, batch: Batch) -> tuple[list[Prepared], list[Score]]:
+        """The events of a batch, cell by cell and rule set by rule set, and the scores among them."""
         answered = [place for place, _ in batch if place.state == "answered"]
         replies = read_replies(self._ledger, answered, self._candidates)
         events: list[Prepared] = []
+        scores: list[Score] = []
+        salts = Salts(_EVENTS_A_BATCH)
         for place, labels in batch:
             case, rules = self._case(place), [each for each in self._rules if each.label in labels]
             reply = next(replies)[1] if place.state == "answered" else None
             if reply is not None:
-                events += derivations(
+                made, found = derivations(
                     reply, Spot(self._run, place.cell, place.planned, place.evidence), ask=self._ask,
                     stages=self._stages, case=case, rules=rules, frozen=self._frozen, position=len(events),
-                )[0]  # fmt: skip
+                    salts=salts,
+                )  # fmt: skip
+                events += made
+                scores += found
                 continue
             for each in rules:
                 if place.state == "answered":
@@ -91,8 +96,9 @@ class Deriver:
                     how_far = "fate_unknown" if place.state == "open" else "not_asked"
                     score = unmeasured(each, self._stages, case, how_far, how_far)
                     spot = Spot(self._run, place.cell, place.planned, place.planned)
-                events.append(score_without_reply(spot, score, self._frozen[each.label]).prepared())
-        return events
+                events.append(score_without_reply(spot, score, self._frozen[each.label]).prepared(salts))
+                scores.append(score)
+        return events, scores
 
     def _case(self, place: Place) -> Case:
         case = self._cases.get(place.case)
@@ -131,7 +137,7 @@ def _deriver(job: Job) -> Deriver:
 
 
 def _derive_elsewhere(job: Job, batch: Batch) -> list[Prepared]:
-    return _deriver(job).derive(batch)
+    return _deriver(job).derive(batch)[0]
 
 
 def _in_a_worker() -> None:
@@ -150,7 +156,7 @@ def _in_a_worker() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def derived_by(job: Job, batches: Sequence[Batch], workers: int) -> Generator[list[Prepared]]:
+def derived_by(job: Job, batches: Sequence[Batch], workers: int) -> Generator[tuple[list[Prepared], list[Score]]]:
     """What `Deriver.derive` gives for each batch, in order, worked out by so many processes.
 
     Raises IncompleteError when one of them dies.
@@ -161,14 +167,19 @@ def derived_by(job: Job, batches: Sequence[Batch], workers: int) -> Generator[li
             for batch in batches:
                 waiting.append(pool.submit(_derive_elsewhere, job, batch))
                 if len(waiting) >= workers * _AHEAD:
-                    yield waiting.popleft().result()
+                    yield _with_scores(waiting.popleft().result())
             while waiting:
-                yield waiting.popleft().result()
+                yield _with_scores(waiting.popleft().result())
         except BrokenProcessPool:
             raise IncompleteError(
                 "a worker process died (out of memory, or killed); what was derived before it stands whole, and the"
                 " same command, with fewer --workers if need be, does the rest"
             ) from None
+
+
+def _with_scores(events: list[Prepared]) -> tuple[list[Prepared], list[Score]]:
+    # Bodies are as small as they get, and a score is read off its own.
+    return events, [Score.model_validate_json(event.body) for event in events if event.kind == "score"]
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ledger._deep import DeepCheck
-    from ledger._drafts import Draft, Earlier, Prepared
+    from ledger._drafts import Draft, Earlier, Prepared, Salts
     from ledger._errors import (
         AppendFailed,
         BadBody,
@@ -66,6 +66,7 @@ __all__ = [
     "Problem",
     "Refused",
     "RunHeld",
+    "Salts",
     "Standing",
     "Superseded",
     "Verdict",
@@ -94,7 +95,7 @@ __all__ = [
 
 _HOMES = {
     "_deep": ("DeepCheck",),
-    "_drafts": ("Draft", "Earlier", "Prepared"),
+    "_drafts": ("Draft", "Earlier", "Prepared", "Salts"),
     "_errors": (
         "AppendFailed", "BadBody", "BadLine", "LedgerError", "LedgerExists", "NotALedger", "NotErased",
         "NotFound", "Refused", "RunHeld",

@@ -11,10 +11,13 @@ from ledger._event import GENESIS_PREV, Event, causes_text, now_text
 
 __all__ = ["append_all", "append_within"]
 
-_INSERT_EVENT = (
+_INSERT_EVENTS = (
     "INSERT INTO main.events (seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_ONE_MORE = ", (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_AT_ONCE = 64
+"""Events in one statement at most: their values stay below the 999 that an old SQLite takes."""
 _INSERT_BLOB = "INSERT INTO main.blobs (hash, seq, salt, encoding, data) VALUES (?, ?, ?, '', ?)"
 _HEAD = "SELECT seq, hash FROM main.events ORDER BY seq DESC LIMIT 1"
 _HAS_PLAN = "SELECT 1 FROM main.events WHERE run = ? AND kind = 'plan'"
@@ -28,6 +31,10 @@ _CLAIMED = (
     " SELECT seq FROM asked WHERE json_extract(body, '$.turn') = ?3 AND json_extract(body, '$.attempt') = ?4"
     " OR body IS NULL AND ?4 < (SELECT count(*) FROM asked)"
 )
+
+
+_LOOKED_UP = frozenset({"plan", "cell", "request"})
+"""What is refused when it stands already, in the file or earlier in the same append."""
 
 
 def _refuse_if_taken(connection: sqlite3.Connection, item: Prepared) -> None:
@@ -88,6 +95,7 @@ def append_within(
     """
     assert connection.in_transaction, "the head is read under the write lock"
     results: list[list[Event] | LedgerError] = []
+    waiting: list[Event] = []
     head = connection.execute(_HEAD).fetchone()
     seq, prev = head if head else (0, GENESIS_PREV)
     for group in groups:
@@ -98,12 +106,21 @@ def append_within(
         at = now_text()
         try:
             for item in group:
-                _refuse_if_taken(connection, item)
+                if item.kind in _LOOKED_UP:
+                    _insert(connection, waiting)
+                    _refuse_if_taken(connection, item)
                 event = seal(item, seq=seq + 1, prev=prev, at=at, first=tip[0] + 1)
-                _insert(connection, event, item)
+                waiting.append(event)
                 events.append(event)
                 seq, prev = event.seq, event.hash
+                if item.blobs:
+                    # A blob belongs to the newest event, and its guard looks.
+                    _insert(connection, waiting)
+                    for blob in item.blobs:
+                        connection.execute(_INSERT_BLOB, (blob.hash, event.seq, blob.salt, blob.data))
+            _insert(connection, waiting)
         except LedgerError as refused:
+            waiting.clear()
             if not apart:
                 raise
             connection.execute("ROLLBACK TO one")
@@ -116,13 +133,21 @@ def append_within(
     return results
 
 
-def _insert(connection: sqlite3.Connection, event: Event, item: Prepared) -> None:
-    connection.execute(
-        _INSERT_EVENT,
-        (
-            event.seq, event.v, event.hash, event.prev, event.at, event.kind, event.run, event.cell,
-            causes_text(event.causes), event.body_hash, event.salt, event.body,
-        ),
-    )  # fmt: skip
-    for blob in item.blobs:
-        connection.execute(_INSERT_BLOB, (blob.hash, event.seq, blob.salt, blob.data))
+def _insert(connection: sqlite3.Connection, waiting: list[Event]) -> None:
+    """Insert the events that wait, many in a statement, and let them wait no more.
+
+    The interpreter's lock is free while SQLite runs a statement, so other threads get on, too. Powers of two, so that
+    few statements are compiled.
+    """
+    start = 0
+    while start < len(waiting):
+        count = min(_AT_ONCE, 1 << (len(waiting) - start).bit_length() - 1)
+        values: list[object] = []
+        for event in waiting[start : start + count]:
+            values += (
+                event.seq, event.v, event.hash, event.prev, event.at, event.kind, event.run, event.cell,
+                causes_text(event.causes), event.body_hash, event.salt, event.body,
+            )  # fmt: skip
+        connection.execute(_INSERT_EVENTS + _ONE_MORE * (count - 1), values)
+        start += count
+    waiting.clear()

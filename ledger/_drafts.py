@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from ledger._canonical import MAX_BODY, MAX_INT, canonical, canonical_object
@@ -22,9 +23,10 @@ from ledger._event import (
 )
 from ledger.kinds import KINDS, Body, Request
 
-__all__ = ["BlobRow", "Draft", "Earlier", "Prepared", "prepare", "seal"]
+__all__ = ["BlobRow", "Draft", "Earlier", "Prepared", "Salts", "prepare", "seal"]
 
 _NOT_BLOBS = {"blobs"}
+_SHORT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +46,12 @@ class Draft:
     causes: Sequence[int | Earlier] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
-    def prepared(self) -> Prepared:
+    def prepared(self, salts: Salts | None = None) -> Prepared:
         """This draft as `append` takes it too, checked, salted and hashed: to be appended once.
 
         Raises the BadBody that an append of the draft would raise; writes nothing.
         """
-        return prepare(self)
+        return prepare(self, salts)
 
 
 class BlobRow(NamedTuple):
@@ -89,16 +91,40 @@ def _check_scope(draft: Draft, kind: str) -> None:
         raise BadBody(f"{kind}: expected a cell from 0 to {MAX_INT}, got {draft.cell}")
 
 
+@lru_cache(maxsize=1024)
+def _short(text: str) -> bytes | None:
+    return canonical_object(text, {})
+
+
 def _body_bytes(body: Body, added: Mapping[str, object]) -> bytes:
     try:
-        quick = canonical_object(body.model_dump_json(by_alias=True, exclude=_NOT_BLOBS), added)
+        text = body.model_dump_json(by_alias=True, exclude=_NOT_BLOBS)
+        # A run has many scores and few that differ.
+        quick = _short(text) if len(text) <= _SHORT and not added else canonical_object(text, added)
     except ValueError:
         quick = None
     # The exact way, which also finds the words for what is wrong.
     return quick or canonical({**body.model_dump(by_alias=True, exclude=_NOT_BLOBS), **added})
 
 
-def prepare(draft: Draft) -> Prepared:
+class Salts:
+    """Random salts, drawn from the system many at a time. For one thread, and never kept across a fork."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._drawn = b""
+        self._at = 0
+
+    def take(self) -> bytes:
+        """A salt of 16 bytes, given once."""
+        start = self._at
+        if start == len(self._drawn):
+            self._drawn, start = os.urandom(16 * max(1, self._most)), 0
+        self._at = start + 16
+        return self._drawn[start : self._at]
+
+
+def prepare(draft: Draft, salts: Salts | None = None) -> Prepared:
     """Salt, hash and canonicalise a draft. Raises BadBody, naming the place; nothing has been written then."""
     kind = draft.body.kind
     if KINDS.get(kind) is not type(draft.body):
@@ -106,19 +132,18 @@ def prepare(draft: Draft) -> Prepared:
     _check_scope(draft, kind)
     if draft.body.blobs:
         raise BadBody(f"{kind}: give blobs as bytes with the draft; their hashes are made by the append")
-    # Sorted as RFC 8785 sorts keys, so that the rows stand in the order in which the body names them.
-    names = sorted(draft.blobs, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
-    salts = os.urandom(16 * (len(names) + 1))
+    salts = salts or Salts(len(draft.blobs) + 1)
     rows: list[BlobRow] = []
     named: dict[str, dict[str, object]] = {}
-    for position, name in enumerate(names):
-        salt, data = salts[16 * position : 16 * position + 16], draft.blobs[name]
+    # Sorted as RFC 8785 sorts keys, so that the rows stand in the order in which the body names them.
+    for name in sorted(draft.blobs, key=lambda name: name.encode("utf-16-be", "surrogatepass")) if draft.blobs else ():
+        salt, data = salts.take(), draft.blobs[name]
         rows.append(BlobRow(commitment(salt, data), salt.hex(), data))
         named[name] = {"hash": rows[-1].hash, "size": len(data)}
     body = _body_bytes(draft.body, {"blobs": named} if named else {})
     if len(body) > MAX_BODY:
         raise BadBody(f"{kind}: expected a body of at most {MAX_BODY} bytes, got {len(body)}; put long text in a blob")
-    salt = salts[-16:]
+    salt = salts.take()
     claim = (draft.body.turn, draft.body.attempt) if isinstance(draft.body, Request) else None
     return Prepared(
         kind, draft.run, draft.cell, tuple(draft.causes), body.decode(), commitment(salt, body), salt.hex(),

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from ledger._append import append_all
 from ledger._connect import APPLICATION_ID, connect_reader, connect_writer, uri
-from ledger._drafts import Draft, Prepared, prepare
+from ledger._drafts import Draft, Prepared, Salts, prepare
 from ledger._errors import AppendFailed, BadBody, BadLine, LedgerError, LedgerExists, NotALedger, NotFound
 from ledger._event import Event
 from ledger._files import claim_name, sync_folder
@@ -171,7 +171,8 @@ class Ledger:
             raise AppendFailed(f"{self.path} was opened read-only")
         if self._closed:
             raise AppendFailed(f"{self.path} was closed; nothing of this append was written")
-        ticket = _Ticket([each if isinstance(each, Prepared) else prepare(each) for each in drafts])
+        salts = Salts(len(drafts))
+        ticket = _Ticket([each if isinstance(each, Prepared) else prepare(each, salts) for each in drafts])
         self._waiting.append(ticket)
         return ticket
 

@@ -203,7 +203,7 @@ def commands(app: Any) -> set[str]:
 LEDGER: dict[str, list[list[object]]] = {
     "init": [["--db", "new.db"]],
     "note": [["hello", "--about", 3]],
-    "verify": [[]],
+    "verify": [[], ["--deep", "--db", "old.db"]],
     "log": [["--run", RUN], ["--kind", "score", "--json"]],
     "show": [[10], [11, "--json"]],
     "runs": [[]],
@@ -232,6 +232,11 @@ HARNESS: dict[str, list[list[object]]] = {
     "probe": [["openai/x", "--prompt", "hi", *NOBODY]],
     "run_unanswered": [["authority", "--engine", "openai/x", *NOBODY, "--db", "made.db", "--limit", 1]],
     "resume": [["latest", "--db", "made.db", "--max-retries", 0]],
+    "rescore": [
+        ["latest", "--rules", "fence-span", "--db", "made.db", "--dry-run"],
+        ["latest", "--rules", "fence-span", "--db", "made.db"],
+    ],
+    "replay": [["--check", "--db", "made.db"], ["latest", "--check", "--diff", "--db", "made.db"]],
     "compare": [[RUN], [RUN, "--json"]],
     "report": [["latest", "--db", "made.db"], [RUN, "--json"], ["latest", "--db", "made.db", "-o", "report.md"]],
     "check": [["report.md", "--db", "made.db"]],
