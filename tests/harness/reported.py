@@ -33,11 +33,13 @@ HOSTILE = "\x1b[31m\u202eevil\u2066 | `x` <script>alert(1)</script> [l](http://x
 
 
 def suite_with_bars(folder: Path) -> Path:
-    """A copy of the authority suite whose rule set strict-cite sets bars."""
+    """A copy of the authority suite whose rule set strict-cite sets bars, and whose fence-cite sets none."""
     suite = folder / "authority"
     shutil.copytree(ROOT / "fixtures/authority", suite)
     rules = suite / "rules/strict-cite.toml"
     rules.write_text(rules.read_text("utf-8") + BARS, "utf-8")
+    fence = suite / "rules/fence-cite.toml"
+    fence.write_text(fence.read_text("utf-8").partition("\n[[bars]]")[0], "utf-8")
     return suite
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import harness._session
+import harness._derivations
 from harness._job import Job, run_job
 from harness._session import SilentProgress
 from ledger import verify
@@ -17,7 +17,7 @@ from tests.harness.test_run import ROOT, perfect
 def test_a_derived_body_that_is_refused_is_internal_for_its_cell_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true, seen = harness._session.derive, []
+    true, seen = harness._derivations.derive_read, []
 
     def spoilt(*arguments: object, **named: object) -> object:
         derived = true(*arguments, **named)  # type: ignore[arg-type]
@@ -27,7 +27,7 @@ def test_a_derived_body_that_is_refused_is_internal_for_its_cell_alone(
             object.__setattr__(derived.parse, "value", "a\x00b")
         return derived
 
-    monkeypatch.setattr(harness._session, "derive", spoilt)
+    monkeypatch.setattr(harness._derivations, "derive_read", spoilt)
     monkeypatch.chdir(ROOT)
     db = tmp_path / "ledger.db"
     with model_server(lambda prompt: Answer(perfect(prompt))) as server:
@@ -35,7 +35,7 @@ def test_a_derived_body_that_is_refused_is_internal_for_its_cell_alone(
         done = run_job(job, db, SilentProgress())
     assert done.finished.status == "incomplete"
     assert all(counts == {"correct": 5, "unmeasured": 1} for counts in done.finished.outcomes.values())
-    assert {(row["stage"], row["reason"], row["count"]) for row in done.report.unmeasured} == {
+    assert {(row["stage"], row["reason"], row["count"]) for row in done.report.data["unmeasured"]} == {
         ("harness", "internal", 1)
     }
     assert verify(db).verdict == "CONSISTENT"

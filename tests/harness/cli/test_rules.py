@@ -115,7 +115,9 @@ def test_a_frozen_one_is_found_by_its_label_when_its_file_is_gone(
 
 def test_diff_says_what_differs_and_ends_well_either_way(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = as_json(capsys, "diff", "strict-cite", "authority/fence-cite")
-    assert [each["switch"] for each in found["switches"]] == ["read.fence", "read.unclosed_fence"]
+    assert [each["switch"] for each in found["switches"]] == [
+        "read.fence", "read.unclosed_fence", "bars.direction >= 3/4", "bars.false_fire <= 1/6",
+    ]  # fmt: skip
     assert found["code"] == [] and found["same"] is False
     out, _ = call(capsys, "diff", "strict-cite", "fixtures/authority/rules/strict-cite.toml")
     assert out.endswith(": the same rule set.\n")
