@@ -20,7 +20,9 @@ from harness.parse._types import Ask, Reading, ReadRules, Stop, make_reading, un
 __all__ = ["read_document", "read_value", "read_whole"]
 
 _OPENS: Final[dict[str, str]] = {"object": "{", "array": "["}
-_FENCE_HEAD: Final = re.compile(r"(`{3,}|~{3,})[ \t]*([A-Za-z][\w.+#-]*)?[ \t]*(?:\r?\n)?")
+# A bracket on the line may be a value's, which must not lose its head; `{.json}`, an attribute, can be none.
+_FENCE_LINE: Final = re.compile(r"(?:`{3,}|~{3,})[^\n{\[]*(?:\{[.#][^\n{}\[\]]*\}[ \t\r]*)?\n")
+_FENCE_HEAD: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*(?:[A-Za-z][\w.+#-]*)?[ \t]*")
 _SPACE: Final = re.compile(r"\s")
 _CALL_KEYS: Final = (
     frozenset({"name", "arguments"}), frozenset({"name", "parameters"}),
@@ -204,14 +206,13 @@ def _without_prose(text: str, found: Survey, ask: Ask, stop: Stop, rules: ReadRu
     if found.unclosed_reasoning:
         return unclosed_reasoning(stop, text)
     flags: tuple[str, ...] = ()
-    inner = found.rest, len(text)
+    inner = [(found.rest, len(text))]
     if rules.fence:
-        peeled = _peel(text, found.rest)
-        closed = peeled[2]
+        peeled, closed = _peel(text, found.rest)
         if closed or rules.unclosed_fence:
-            inner = peeled[0], peeled[1]
+            inner = peeled
             flags = () if closed else ("unclosed_fence",)
-    whole = _whole(text, *inner, ask, rules)
+    whole = next((one for part in inner if (one := _whole(text, *part, ask, rules)) is not None), None)
     if whole is not None:
         return _end(replace(whole, flags=(*flags, *whole.flags)), stop)
     if stop == "length":
@@ -228,21 +229,24 @@ def _without_prose(text: str, found: Survey, ask: Ask, stop: Stop, rules: ReadRu
     return make_reading(status, "text_around", text=text)
 
 
-def _peel(text: str, start: int) -> tuple[int, int, bool]:
-    """text[start:] without white space, one leading fence line and one trailing fence; and whether a fence was left
-    open.
+def _peel(text: str, start: int) -> tuple[list[tuple[int, int]], bool]:
+    """text[start:] without white space, one leading fence line and one trailing fence; and whether both or neither
+    stood there, or the trailing one alone.
+
+    The leading line goes whole, whatever its info string says; or, if the value begins on it, its run and one word. No
+    text is a value both ways.
     """
     end = len(text)
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():
         end -= 1
-    head = _FENCE_HEAD.match(text, start, end)
-    start = head.end() if head else start
-    tail_length = end - _run_start(text, start, end)
+    heads = [found for head in (_FENCE_LINE, _FENCE_HEAD) if (found := head.match(text, start, end)) is not None]
+    starts = [head.end() for head in heads] or [start]
+    tail_length = end - _run_start(text, starts[-1], end)
     if tail_length < 3:
-        return start, end, head is None
-    return start, end - tail_length, True
+        return [(at, end) for at in starts], not heads
+    return [(at, max(at, end - tail_length)) for at in starts], True
 
 
 def _run_start(text: str, start: int, end: int) -> int:

@@ -30,7 +30,7 @@ _BILLING_KINDS: Final = frozenset({
 _BILLING_WORDS: Final = re.compile(
     r"credit balance|(?:insufficient|not enough|no more|out of|used up(?: your)?) (?:credits?|balance|funds|quota)\b"
     r"|billing (?:details|hard limit|account|limit|is not)|check your (?:plan|billing)|payment (?:is )?required"
-    r"|exceeded your current quota|(?:add|purchase|buy) (?:more )?credits",
+    r"|exceeded your current quota|reached your specified (?:\w+ )?usage limit|(?:add|purchase|buy) (?:more )?credits",
     re.IGNORECASE,
 )
 _CONTEXT_KINDS: Final = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"})

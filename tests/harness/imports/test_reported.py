@@ -17,6 +17,7 @@ from harness.imports._reported import failure_in
         ("HTTP 401: invalid x-api-key", "auth"),
         ("Error code: 401 - {'error': {'type': 'authentication_error'}}", "auth"),
         ("http 402: pay first", "billing"),
+        ("http 400: You have reached your specified API usage limits.", "billing"),
         ("HTTP/1.1 403 Forbidden", "forbidden"),
         ("http 403: your account has insufficient credits", "billing"),
         ("http 404: model: smallest-one", "model_missing"),
@@ -47,6 +48,19 @@ from harness.imports._reported import failure_in
         ("your credit balance is too low", "billing"),
         ("model 'llama9' not found", "model_missing"),
         ("rate limit reached", "rate_limit"),
+        ("ResponseError: model 'llama9' not found (status code: 404)", "model_missing"),
+        ("exceptions.ResourceExhausted: 429 Resource has been exhausted", "rate_limit"),
+        ("exceptions.PermissionDenied: 403 API key not valid", "forbidden"),
+        ("503 Service Unavailable", "http_503"),
+        ("500 {'error': 'x'}", "http_500"),
+        ("500 proposals were asked for", "reported"),
+        ("httpx.ConnectError: All connection attempts failed", "connect_refused"),
+        ("network error: [Errno 101] Network is unreachable", "connect_refused"),
+        ("EOF occurred in violation of protocol (_ssl.c:2396)", "tls"),
+        ("ThrottlingException: Too many tokens, please wait before trying again.", "rate_limit"),
+        ("quota exceeded for the day", "billing"),
+        ("anthropic proposer call failed: invalid json response", "not_json"),
+        ("proposer call failed: empty", "reported"),
         ("the proposer gave up", "reported"),
         ("http 200: something odd", "reported"),
         ("KeyError: 'proposals'", "reported"),
@@ -59,7 +73,9 @@ def test_words_have_a_name(words: str, name: str) -> None:
 @pytest.mark.parametrize(
     "words",
     ["proposer returned non-json output", "JSONDecodeError: Expecting value: line 1 column 1 (char 0)", "empty output",
-     "output is not valid JSON", "missing field: confidence", "unknown type 'x'", "no output", " ", ""],
+     "output is not valid JSON", "invalid json response",
+     "confidence must be numeric", "unsupported relation type: x",
+     "missing field: confidence", "unknown type 'x'", "no output", " ", ""],
 )  # fmt: skip
 def test_words_that_only_judge_the_text_tell_of_no_failure(words: str) -> None:
     assert failure_in([words]) is None

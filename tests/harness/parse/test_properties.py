@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -124,7 +125,11 @@ def test_an_object_comes_back_character_for_character(sent: str, before: str, af
 
 
 @often
-@given(json_texts, st.sampled_from(["```json\n{}\n```", "~~~\n{}\n~~~", "\n````\n{}\n````\n", "```\r\n{}\r\n```"]))
+@given(
+    json_texts,
+    st.sampled_from(["```json\n{}\n```", "~~~\n{}\n~~~", "\n````\n{}\n````\n", "```\r\n{}\r\n```", "```json {}\n```",
+                     '```json title="a.json" 3\n{}\n```', "\n~~~123\r\n{}\r\n~~~", "``` {.json #out}\n{}\n```"]),
+)  # fmt: skip
 def test_a_fence_around_a_parsed_answer_changes_nothing(sent: str, fence: str) -> None:
     for rule in (DEFAULT, ReadRules(fence=True)):
         bare = read_text(sent.encode(), ask="object", stop="end", rules=rule)
@@ -132,6 +137,12 @@ def test_a_fence_around_a_parsed_answer_changes_nothing(sent: str, fence: str) -
         assert (fenced.status, fenced.reason, fenced.value, fenced.flags) == (
             bare.status, bare.reason, bare.value, bare.flags,
         )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["```[1,\n[]\n```", '```json {"a":\n{}\n```', "```json x [\n{}\n```"])
+def test_a_value_that_begins_on_the_fence_line_keeps_its_head(text: str) -> None:
+    rule = ReadRules(fence=True, unclosed_fence=True, list_not_object=True)
+    assert read_text(text.encode(), ask="object", stop="end", rules=rule).status == "malformed"
 
 
 @often
