@@ -21,8 +21,8 @@ __all__ = ["read_document", "read_value", "read_whole"]
 
 _OPENS: Final[dict[str, str]] = {"object": "{", "array": "["}
 # A bracket on the line may be a value's, which must not lose its head; `{.json}`, an attribute, can be none.
-_FENCE_LINE: Final = re.compile(r"(?:`{3,}|~{3,})[^\n{\[]*(?:\{[.#][^\n{}\[\]]*\}[ \t\r]*)?\n")
-_FENCE_HEAD: Final = re.compile(r"(?:`{3,}|~{3,})[ \t]*(?:[A-Za-z][\w.+#-]*)?[ \t]*")
+_FENCE_LINE: Final = re.compile(r"(?:`{3,}+|~{3,}+)[^\n{\[]*+(?:\{[.#][^\n{}\[\]]*+\}[ \t\r]*+)?\n")
+_FENCE_HEAD: Final = re.compile(r"(?:`{3,}+|~{3,}+)[ \t]*+(?:[A-Za-z][\w.+#-]*+)?[ \t]*+")
 _SPACE: Final = re.compile(r"\s")
 _CALL_KEYS: Final = (
     frozenset({"name", "arguments"}), frozenset({"name", "parameters"}),
