@@ -6,7 +6,8 @@
 
 A bar is about a share, so 9/12 is also met by 15/20. What the unmeasured would have been is not known, so a bar is
 `met` only where it holds whatever they were, `failed` where it fails whatever they were, and `undecided` between the
-two, or where nothing was measured. Undecided is no pass.
+two, or where nothing was measured. Undecided is no pass. What a policy counts is no longer open, and the figure says
+how many such cells are in it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, Literal, cast
 
 from harness._errors import RulesError
 
-__all__ = ["Bar", "BarResult", "judge_bar", "parse_bar", "read_bars"]
+__all__ = ["Bar", "BarResult", "counted", "judge_bar", "parse_bar", "read_bars"]
 
 BarStatus = Literal["met", "failed", "undecided"]
 
@@ -105,6 +106,12 @@ def read_bars(listed: Any, metrics: Sequence[str]) -> tuple[Bar, ...]:
     return tuple(found)
 
 
+def counted(row: Mapping[str, Any]) -> str:
+    """A row's figure as text, with how many of its n are unmeasured cells that a policy counts."""
+    shown = f"{row['k']}/{row['n']}" if row["kind"] == "rate" else f"{float(row['rate']):.4f} over {row['n']}"
+    return shown + (f" ({row['unmeasured']} of them unmeasured)" if row.get("unmeasured") else "")
+
+
 def judge_bar(bar: Bar, row: Mapping[str, Any] | None, candidate: str = "") -> BarResult:
     """Hold a bar against a row of the view `scoreboard`; None is a metric that nobody has figures of."""
     if row is None:
@@ -114,14 +121,16 @@ def judge_bar(bar: Bar, row: Mapping[str, Any] | None, candidate: str = "") -> B
         return BarResult(bar, str(row["candidate"]), "undecided", "no data", "Nothing that it speaks of was measured.")
     exact = row["kind"] == "rate"
     total = Fraction(int(row["k"])) if exact else Fraction(float(row["rate"])) * n
-    figure = f"{row['k']}/{n}" if exact else f"{float(row['rate']):.4f} over {n}"
+    figure = counted(row)
     holds = _OPS[bar.op]
     least, most = holds(total / planned, bar.threshold), holds((total + planned - n) / planned, bar.threshold)
     left = planned - n
+    filled = f"{row['unmeasured']} of the {n} are unmeasured, counted by the policy." if row.get("unmeasured") else ""
     if least == most:
         status: BarStatus = "met" if least else "failed"
         why = f"{'Holds' if least else 'Fails'} whatever the {left} left out would have been." if left else ""
-        return BarResult(bar, str(row["candidate"]), status, figure, why)
+        return BarResult(bar, str(row["candidate"]), status, figure, " ".join(filter(None, (why, filled))))
     would = "holds" if holds(total / n, bar.threshold) else "fails"
-    why = f"It {would} on the {n} measured, but the {left} of {planned} that are unmeasured could turn it."
+    on = f"{n} counted" if filled else f"{n} measured"
+    why = f"It {would} on the {on}, but the {left} of {planned} that are left out could turn it."
     return BarResult(bar, str(row["candidate"]), "undecided", figure, why)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from harness._bars import Bar, judge_bar, parse_bar
+from harness._bars import Bar, counted, judge_bar, parse_bar
 from harness._errors import RulesError, SuiteError, UsageError
 from harness._identity import file_digest
 from harness._rules import load_rules
@@ -317,7 +317,8 @@ def _stood(seq: int, via: str, standing: Sequence[Mapping[str, Any]]) -> tuple[b
     if first is None:
         return True, "no response has come"
     if seq < first:
-        return True, f"frozen before the first response (event {first})"
+        older = ", which is the replay of an older one" if via == "replay" else ""
+        return True, f"frozen before the first response (event {first}){older}"
     if first == 0:
         return False, "a response of another ledger was taken over, older than all of this one"
     return False, f"frozen after the first response (event {first})"
@@ -362,17 +363,25 @@ def _judge_direction(
         if row is None or not row["n"]:
             why = f"{name} {'has no figure of this metric in the run' if row is None else 'has no measured cell'}."
             return Judged(each, label, standing, both, "undecided", shown, why)
-    higher, than = (float(row["rate"]) for row in sides if row is not None)
-    apart = higher - than
-    if apart == 0:
-        return Judged(each, label, standing, both, "not met", shown, "The two are the same.")
-    words = "above" if apart > 0 else "below"
-    why = f"{each.higher} is {abs(apart):.3f} {words} {each.than}."
-    return Judged(each, label, standing, both, "met" if apart > 0 else "not met", shown, why)
+    higher, than = (_bounds(row) for row in sides if row is not None)
+    apart = float(sides[0]["rate"]) - float(sides[1]["rate"]) if sides[0] and sides[1] else 0.0
+    words = "the same as" if apart == 0 else f"{abs(apart):.3f} {'above' if apart > 0 else 'below'}"
+    if not (met := higher[0] > than[1]) and higher[1] > than[0]:
+        left = sum(int(row["planned"]) - int(row["n"]) for row in sides if row is not None)
+        why = f"{each.higher} is {words} {each.than} on what was measured, but the {left} left out could turn it."
+        return Judged(each, label, standing, both, "undecided", shown, why)
+    why = "The two are the same." if apart == 0 else f"{each.higher} is {words} {each.than}."
+    return Judged(each, label, standing, both, "met" if met else "not met", shown, why)
+
+
+def _bounds(row: Mapping[str, Any]) -> tuple[float, float]:
+    """The least and the most that a figure could be, whatever the cells that it leaves out would have been."""
+    n, planned = int(row["n"]), int(row["planned"])
+    if n == planned:
+        return float(row["rate"]), float(row["rate"])
+    total = float(row["rate"]) * n if row["k"] is None else float(row["k"])
+    return total / planned, (total + planned - n) / planned
 
 
 def _figure(row: Mapping[str, Any] | None) -> str:
-    if row is None or not row["n"]:
-        return "no data"
-    shown = f"{row['k']}/{row['n']}" if row["k"] is not None else f"{float(row['rate']):.4f} over {row['n']}"
-    return shown + (f" ({row['unmeasured']} of them unmeasured)" if row["unmeasured"] else "")
+    return "no data" if row is None or not row["n"] else counted(row)

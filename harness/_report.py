@@ -240,7 +240,9 @@ def _board_table(report: RunReport, rules: str, candidate: str) -> object:
     from rich.table import Table
 
     rows = [row for row in report.scoreboard if (row["rules"], row["candidate"]) == (rules, candidate)]
-    title = _text(f"{report.data['run']['suite']} under {rules}: {candidate} ({rows[0]['standing']})")
+    # On a replay the order of this chain says nothing of what was known: the answers are older than it.
+    of = ", on the replay of older answers" if report.data["run"]["via"] == "replay" else ""
+    title = _text(f"{report.data['run']['suite']} under {rules}: {candidate} ({rows[0]['standing']}{of})")
     for holds, mark in (
         (report.data["superseded"] is not None, " [superseded]"),
         (any(row["tainted"] for row in rows), " [tainted]"),

@@ -76,6 +76,17 @@ def test_what_a_policy_counts_is_no_longer_open() -> None:
     assert judge_bar(bar, row(0, 4, 4, unmeasured=4)).status == "failed"
 
 
+def test_a_bar_that_is_met_by_what_a_policy_counts_says_how_many_cells_that_is() -> None:
+    bar = parse_bar("exact >= 1/2", METRICS)
+    met = judge_bar(bar, row(4, 4, 4, unmeasured=3))
+    assert (met.status, met.figure) == ("met", "4/4 (3 of them unmeasured)")
+    assert "3 of the 4 are unmeasured" in met.why
+    open_ = judge_bar(bar, row(2, 4, 8, unmeasured=1))
+    assert (open_.status, open_.figure) == ("undecided", "2/4 (1 of them unmeasured)")
+    assert "measured, but" not in open_.why
+    assert judge_bar(bar, row(4, 4, 4)).figure == "4/4"
+
+
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(0, 30), st.integers(1, 30))
 def test_a_verdict_holds_for_every_way_in_which_the_unmeasured_could_have_ended(
     k: int, wrong: int, left: int, num: int, den: int
