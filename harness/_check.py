@@ -16,9 +16,9 @@ from harness._differences import Difference, compare_data, compare_text, count_n
 from harness._errors import UsageError
 from harness._find_report import Recorded, find_recorded, read_report_file
 from harness._recollect import recollect
-from harness._report_data import RENDERER, REPORT_VERSION, Data
-from harness._report_file import Format, data_in, format_of, render
-from harness._since import Since, later, withheld_since
+from harness._report_data import RENDERER, REPORT_FORMAT, REPORT_VERSION, Data
+from harness._report_file import Format, data_in, data_text, format_of, render
+from harness._since import Since, later, redacted_since, withheld_since
 from ledger import Ledger, verify
 
 __all__ = ["Check", "check_file", "check_report"]
@@ -114,9 +114,9 @@ def check_file(db: Path, file: Path) -> Check:
 
 def check_report(ledger: Ledger, data: bytes, name: str) -> Check:
     """Check the bytes of a report against a ledger that verifies. Raises UsageError for what never was a report."""
-    recorded = find_recorded(ledger, data)
     text, changed = line_endings(_decoded(data))
-    form = format_of(text) or (recorded.form if recorded else None)
+    recorded = find_recorded(ledger, data, text)
+    form = format_of(text) or (recorded.form if recorded else _json_laid_out_anew(text))
     if form is None:
         raise UsageError(f"{name} is no report of ours: it neither starts as one nor resembles one that is recorded")
     found = Check(
@@ -127,13 +127,19 @@ def check_report(ledger: Ledger, data: bytes, name: str) -> Check:
     except UsageError as problem:
         return _unreadable(ledger, found, text, recorded, str(problem))
     basis = basis_of(ledger, said)
+    if recorded is None and form == "json":
+        # Another program may have laid it out: the lines that are looked for are ours.
+        recorded = find_recorded(ledger, data, data_text(said))
+        found.recorded = recorded.seq if recorded else None
     if basis is None and recorded is not None:
         basis = basis_of(ledger, data_in(recorded.text, recorded.form))
     if basis is None:
         _another_ledger(ledger, found, said)
         return found
-    _hold_data(ledger, found, said, basis, text)
-    _hold_text(found, said, text, form, recorded)
+    alike = recorded if recorded is not None and (recorded.size, recorded.form) == (basis.size, form) else None
+    kept = data_in(alike.text, form) if alike is not None and redacted_since(ledger, basis.size) else None
+    _hold_data(ledger, found, said, basis, text, kept)
+    changed += _hold_text(found, said, text, form, alike, drawn=kept is None)
     _describe(found, changed, said)
     return found
 
@@ -145,8 +151,15 @@ def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _hold_data(ledger: Ledger, found: Check, said: Data, basis: Basis, text: str) -> None:
-    """The data against the events; `said` becomes what the file should have said."""
+def _json_laid_out_anew(text: str) -> Format | None:
+    return "json" if text.lstrip().startswith("{") and f'"{REPORT_FORMAT}"' in text else None
+
+
+def _hold_data(ledger: Ledger, found: Check, said: Data, basis: Basis, text: str, kept: Data | None) -> None:
+    """The data against the events; `said` becomes what the file should have said.
+
+    `kept` are the data that were recorded, where something was withheld since: what it was made of may be gone.
+    """
     exact, form = found.exact, cast("Format", found.form)
     ours = said.get("renderer") == RENDERER and said.get("version") == REPORT_VERSION
     fresh = recollect(ledger, basis, said)
@@ -157,25 +170,24 @@ def _hold_data(ledger: Ledger, found: Check, said: Data, basis: Basis, text: str
     found.numbers = count_numbers(said)
     differences = list(compare_data(said, fresh, whole=ours, close=exact))
     if exact:
-        # Which stage moved a cell is told by deriving it once more, with the code that is here now.
-        told = [each for each in differences if each.place[:2] == ("correction", "flips") and each.place[-1] == "stage"]
-        found.notes += [f"this release tells the stage otherwise: {each}" for each in told]
+        told = [each for each in differences if _told_otherwise(each, ours=ours)]
+        found.notes += [f"this release tells it otherwise: {each}" for each in told]
         differences = [each for each in differences if each not in told]
     gone = withheld_since(ledger, basis.run, basis.labels, basis.size)
-    if gone and exact:
-        # The bytes are the recorded ones: what no longer comes out of the events can't have been edited in.
-        lost = sum(each.number for each in differences)
-        found.notes += [f"no longer derivable, since it was withheld: {each.where}" for each in differences]
-        differences = []
-    else:
-        lost = 0
+    lost = _lost(said, kept, differences) if kept is not None else []
+    found.notes += [f"no longer derivable, since it was withheld: {each.where}" for each in lost]
+    differences = [each for each in differences if each not in lost]
     resting = _resting(said, gone)
     wrong = sum(each.number and each.says is not None for each in differences)
-    found.not_reproducible = max(lost, resting)
+    found.not_reproducible = max(sum(each.number for each in lost), resting)
     found.reproduced = max(0, found.numbers - wrong - found.not_reproducible)
     found.differences += differences
     found.since = later(ledger, fresh, basis.size, found.recorded)
-    if here and not exact:
+    if lost and not gone:
+        events = ", ".join(map(str, redacted_since(ledger, basis.size)))
+        says = f"what parts of this report were made of was withheld since (event {events}): not reproducible"
+        found.since.append(Since("withheld", None, says, bad=True))
+    if here and not exact and kept is None:
         said.clear()
         said.update(fresh)
 
@@ -183,6 +195,24 @@ def _hold_data(ledger: Ledger, found: Check, said: Data, basis: Basis, text: str
 def _drawn_here(fresh: Data, text: str, form: Format) -> bool:
     """Whether a file that names another renderer is, but for a few lines, what this one draws: an altered digit."""
     return len(compare_text(text, line_endings(render(fresh, form).decode())[0])) <= _FEW
+
+
+def _told_otherwise(difference: Difference, *, ours: bool) -> bool:
+    """Whether a place of a file whose bytes are the recorded ones may differ between releases without being false."""
+    # Which stage moved a cell is told by deriving it once more, with the code that is here now.
+    stage = difference.place[:2] == ("correction", "flips") and difference.place[-1] == "stage"
+    return stage or (not ours and difference.place[-1:] in (("why",), ("because",), ("unread",)))
+
+
+def _lost(said: Data, kept: Data, differences: Sequence[Difference]) -> list[Difference]:
+    """The differences where the file says what was recorded: there it is the ledger that can't tell any more."""
+    altered = [each.place for each in compare_data(said, kept, whole=True, close=False)]
+
+    def touches(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
+        shorter = min(len(one), len(other))
+        return one[:shorter] == other[:shorter]
+
+    return [each for each in differences if not any(touches(each.place, place) for place in altered)]
 
 
 def _resting(said: Data, gone: Mapping[tuple[str | None, str], int]) -> int:
@@ -201,24 +231,35 @@ def _mapping(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _hold_text(found: Check, said: Data, text: str, form: Format, recorded: Recorded | None) -> None:
-    """The text against what the data, as the ledger gives them, look like."""
-    ours = said.get("renderer") == RENDERER and said.get("version") == REPORT_VERSION
-    if ours:
+def _hold_text(
+    found: Check, said: Data, text: str, form: Format, alike: Recorded | None, *, drawn: bool
+) -> Sequence[str]:
+    """The text against what the data, as the ledger gives them, look like (`drawn`), or else against what was recorded.
+
+    `alike` is the report that the file comes closest to, of the same event and format. Gives what another program did
+    to the file without changing what it says.
+    """
+    if drawn and said.get("renderer") == RENDERER and said.get("version") == REPORT_VERSION:
         try:
             should = render(said, form).decode()
         except UsageError as problem:
             found.differences.append(Difference("the data block", str(problem), "the data of a report"))
-            return
-        found.differences += compare_text(text, line_endings(should)[0])
-    elif recorded is None or recorded.size != found.size:
-        found.notes.append(
-            f"renderer {said.get('renderer')!a} drew it, which isn't this release's, and no event records it:"
-            " its data were checked, its text can't be"
-        )
+            return ()
+    elif alike is None:
+        # Its data alone would let any text pass that somebody writes above them.
+        should = f"{RENDERER}; another release drew this, and no event records it, so nothing tells what its text was"
+        found.differences.append(Difference("renderer", ascii(said.get("renderer")), should, place=("renderer",)))
+        return ()
     else:
-        found.notes.append("another release drew it: its text was held against the bytes that were recorded")
-        found.differences += compare_text(text, line_endings(recorded.text)[0])
+        if drawn:
+            found.notes.append("another release drew it: its text was held against the bytes that were recorded")
+        should = alike.text
+    differences = compare_text(text, line_endings(should)[0])
+    if form == "json" and not found.differences and len(differences) > max(_FEW, text.count("\n") // 10):
+        # Nothing but data stands in it, and they were compared one by one.
+        return ("its JSON was laid out anew",)
+    found.differences += differences
+    return ()
 
 
 def _describe(found: Check, changed: Sequence[str], said: Data) -> None:

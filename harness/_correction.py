@@ -11,9 +11,10 @@ from harness._errors import HarnessError, UsageError
 from harness._flips import Sheet, find_flips
 from harness._replies import read_places, read_plan
 from harness._report_data import Data
+from harness._report_file import data_in
 from harness._suite import Case
 from harness._thaw import thaw_cases
-from ledger import Ledger, over_views
+from ledger import Ledger, LedgerError, over_views
 from ledger.kinds import Report, Score
 
 __all__ = ["correction_again", "correction_of"]
@@ -22,7 +23,11 @@ _SCORES = (
     "SELECT cell, body FROM main.events WHERE run = ? AND kind = 'score' AND seq <= ? AND body ->> '$.rules' = ?"
     " ORDER BY cell, seq"
 )
-_REASONS = "SELECT reason FROM supersessions WHERE what = 'report' AND id = ? ORDER BY seq DESC"
+_SAID = "SELECT reason, category FROM supersessions WHERE what = 'report' AND id = ? ORDER BY seq DESC"
+_CORRECTING = (
+    "SELECT seq, body ->> '$.format' AS form FROM main.events"
+    " WHERE kind = 'report' AND body ->> '$.corrects' = ? ORDER BY seq DESC"
+)
 
 _KEPT = ("kind", "k", "n", "planned", "unmeasured", "policy", "rate")
 
@@ -100,13 +105,30 @@ def _scores(ledger: Ledger, basis: Basis, label: str) -> dict[int, Score]:
 def correction_again(ledger: Ledger, said: Data, basis: Basis, board: Sequence[dict[str, Any]]) -> Data:
     """The `correction` of a report as the ledger gives it. `said` tells which was corrected, and under what words.
 
-    The words are in the supersession, if one was appended; a report that a crash left without one keeps its own.
+    The words are in the supersession, or (when a crash left none) in the corrected report that was recorded. Raises
+    UsageError where nothing in the ledger corrects that report.
     """
     corrects = said.get("corrects")
     if not isinstance(corrects, int) or isinstance(corrects, bool) or not 0 < corrects <= basis.size:
         raise UsageError("the report that was corrected isn't named")
-    reasons = [row["reason"] for row in ledger.rows(over_views(_REASONS), (str(corrects),))]
-    reason = said.get("reason")
-    if reasons and reason not in reasons:
-        reason = reasons[0]
-    return correction_of(ledger, corrects, basis, board, reason=str(reason), category=str(said.get("category")))
+    words = _words(ledger, corrects)
+    if not words:
+        raise UsageError(f"no report corrects event {corrects}")
+    given = (said.get("reason"), said.get("category"))
+    reason, category = next((each for each in words if each == given), words[0])
+    return correction_of(ledger, corrects, basis, board, reason=reason, category=category)
+
+
+def _words(ledger: Ledger, corrects: int) -> list[tuple[str, str]]:
+    """Reason and category of every correction of a report that was begun, the newest first."""
+    recorded = ledger.rows(_CORRECTING, (corrects,))
+    if not recorded:
+        return []
+    found = [(row["reason"], row["category"]) for row in ledger.rows(over_views(_SAID), (str(corrects),))]
+    for row in recorded:
+        with suppress(HarnessError, LedgerError, UnicodeDecodeError):
+            data = data_in(ledger.blob(int(row["seq"]), "file").decode(), row["form"])
+            told: Any = data.get("correction")
+            if isinstance(told, dict):
+                found.append((str(told.get("reason")), str(told.get("category"))))  # pyright: ignore
+    return found

@@ -50,13 +50,15 @@ def read_report_file(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def find_recorded(ledger: Ledger, data: bytes) -> Recorded | None:
-    """The report event with these bytes; else the one whose file shares most lines with them, if any is alike."""
-    text = data.decode("utf-8", "surrogateescape")
+def find_recorded(ledger: Ledger, data: bytes, text: str) -> Recorded | None:
+    """The report event with these bytes; else the one whose file shares most lines with `text`, if any is alike.
+
+    `text` is what the bytes say, without what an editor changes unasked.
+    """
     exact = ledger.rows(_EXACT, (file_digest(data),))
     if exact and exact[0]["form"] in FORMATS:
-        return Recorded(int(exact[0]["seq"]), int(exact[0]["size"]), exact[0]["form"], text, exact=True)
-    text = text.replace("\r\n", "\n")
+        said = data.decode("utf-8", "surrogateescape")
+        return Recorded(int(exact[0]["seq"]), int(exact[0]["size"]), exact[0]["form"], said, exact=True)
     rows = [row for row in ledger.rows(_LIKE) if row["form"] in FORMATS]
     alike = [row for row in rows if row["head"] in text] or [row for row in rows if row["run"] in text]
     lines = set(text.split("\n"))

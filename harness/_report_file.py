@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from html import unescape
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -13,11 +15,12 @@ from harness._errors import UsageError
 from harness._report_data import REPORT_FORMAT
 from harness._report_document import document
 
-__all__ = ["FORMATS", "Format", "data_in", "format_for", "format_of", "render"]
+__all__ = ["FORMATS", "Format", "data_in", "data_text", "format_for", "format_of", "render"]
 
 Format = Literal["md", "html", "json"]
 FORMATS: tuple[Format, ...] = ("md", "html", "json")
 _FENCE = "\n```json\n"
+_DEEPEST = 64
 
 
 def data_text(data: Mapping[str, Any]) -> str:
@@ -81,13 +84,46 @@ def data_in(text: str, form: Format) -> dict[str, Any]:
             raise UsageError("its data block is missing or has no end")
         found = unescape(text[start + len(_report_html.DATA_START) : end])
     try:
-        value = json.loads(found, parse_constant=_no_constant)
+        value = json.loads(found, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once)
     except (ValueError, RecursionError) as problem:
         raise UsageError(f"its data block can't be read: {problem}") from None
     if not isinstance(value, dict):
         raise UsageError("its data block isn't a JSON object")
+    if not _shallow(cast("object", value)):
+        raise UsageError(f"its data block is nested deeper than {_DEEPEST} levels, as no report is")
     return cast("dict[str, Any]", value)
 
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is too large for a number")
+    return number
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    # Readers differ in which of two they take, so one file would say two things.
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key {name[:80]!a} stands twice in one object")
+    return found
+
+
+def _shallow(value: object) -> bool:
+    level: list[object] = [value]
+    for _ in range(_DEEPEST):
+        inner: list[object] = []
+        for each in level:
+            if isinstance(each, dict):
+                inner += cast("dict[str, object]", each).values()
+            elif isinstance(each, list):
+                inner += cast("list[object]", each)
+        if not inner:
+            return True
+        level = inner
+    return False

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from harness._report_data import AsOf, Data
 from ledger import Ledger, over_views
 
-__all__ = ["Since", "later", "withheld_since"]
+__all__ = ["Since", "later", "redacted_since", "withheld_since"]
 
 _WHAT = (
     'SELECT seq, "by", category, reason FROM supersessions WHERE in_force AND what = ? AND id = ?'
@@ -119,9 +119,14 @@ def _tainted(ledger: Ledger, data: Data, run: str, labels: Sequence[str], report
     return [*(found[seq] for seq in sorted(found)), *gone]
 
 
+def redacted_since(ledger: Ledger, size: int) -> list[int]:
+    """The seqs of the redactions after event `size` that withhold something."""
+    return [int(row["redact"]) for row in ledger.rows(over_views(_REDACTS), (size,))]
+
+
 def withheld_since(ledger: Ledger, run: str, labels: Sequence[str], size: int) -> dict[tuple[str | None, str], int]:
     """How many scores that count rest on what was withheld after event `size`, by (candidate, rule set)."""
-    if not ledger.rows(over_views(_REDACTS), (size,)):
+    if not redacted_since(ledger, size):
         return {}
     then = {(row["candidate"], row["rules"]): row["cells"] for row in AsOf(ledger, size).rows(_UNTOLD, (run,))}
     now = {(row["candidate"], row["rules"]): row["cells"] for row in ledger.rows(over_views(_UNTOLD), (run,))}
@@ -132,7 +137,7 @@ def withheld_since(ledger: Ledger, run: str, labels: Sequence[str], size: int) -
 
 
 def _withheld(ledger: Ledger, run: str, labels: Sequence[str], size: int) -> list[Since]:
-    events = ", ".join(str(row["redact"]) for row in ledger.rows(over_views(_REDACTS), (size,)))
+    events = ", ".join(map(str, redacted_since(ledger, size)))
     return [
         Since(
             "withheld", None,

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +17,13 @@ from hypothesis import strategies as st
 
 from harness._check import Check, check_file, check_report
 from harness._errors import UsageError
+from harness._prediction import freeze_prediction
 from harness._report_data import collect
 from harness._report_file import FORMATS, data_in, render
+from harness._report_write import write_report
 from ledger import Draft, Ledger, find_run
+from ledger._redact import redact
+from ledger._redact_targets import find_targets
 from ledger.kinds import Clear, Supersede, Taint, Target
 from tests.harness.reported import cli, copied, run_again, written
 
@@ -115,7 +120,8 @@ def test_a_row_left_out_of_text_and_data_alike_is_named(folder: Path, whole: Led
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_line_put_in_or_taken_out_is_found_and_named(folder: Path, whole: Ledger, form: str) -> None:
     lines = (folder / f"report.{form}").read_text("utf-8").split("\n")
-    middle = len(lines) // 3
+    # A line that stands once: of two alike, nobody can tell which was taken out.
+    middle = next(at for at in range(len(lines) // 3, len(lines)) if lines.count(lines[at]) == 1)
     added = check_report(whole, "\n".join([*lines[:middle], " ", *lines[middle:]]).encode(), "x")
     assert [(each.where, each.should) for each in added.differences] == [(f"line {middle + 1}", None)]
     taken = check_report(whole, "\n".join([*lines[:middle], *lines[middle + 1 :]]).encode(), "x")
@@ -323,15 +329,102 @@ def test_a_report_with_fewer_keys_of_an_older_form_stays_checkable(own: Path) ->
         for name in ("fingerprints", "repeatability", "answers"):
             del data[name]
         for row in data["scoreboard"]:
-            del row["policy"]
+            del row["case_low"]
         data["renderer"] = 0
-        found = check_report(ledger, render(data, "json"), "x")
+        data["bars"][0]["why"] = "as an older release put it"
+        drawn = render(data, "json")
+        write_report(ledger, data, drawn, "json", own / "older.json")
+        found = check_report(ledger, drawn, "x")
         assert (found.verdict, found.reproduced) == ("reproduces", found.numbers)
-        assert any("its text can't be" in note for note in found.notes)
+        assert any("this release tells it otherwise" in note and "an older release" in note for note in found.notes)
         data["scoreboard"][0]["planned"] += 1
         found = check_report(ledger, render(data, "json"), "x")
-    (only,) = found.differences
-    assert only.where.endswith(".planned")
+    assert any(each.where.endswith(".planned") for each in found.differences)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("renderer", [0, 2, 1.5, "1", None, True])
+def test_a_file_that_names_another_renderer_passes_only_as_what_was_recorded(
+    own: Path, form: str, renderer: object
+) -> None:
+    with Ledger.open(own / "ledger.db") as ledger:
+        data = collect(ledger, find_run(ledger, "latest"), ledger.head()[0])
+        lying = {**data, "renderer": renderer}
+        text = render(lying, form).decode()
+        shown, sep, carried = text.partition("The data that this report is made of")
+        found = check_report(ledger, (re.sub(r"[0-9]/[0-9]", "9/9", shown) + sep + carried).encode(), "x")
+        assert (found.verdict, found.exit_status) == ("differs", 1)
+        assert "renderer" in {each.where for each in found.differences}
+
+
+def laid_out(data: dict[str, Any], how: str) -> str:
+    if how == "minified":
+        return json.dumps(data, separators=(",", ":"))
+    if how == "one kind of number":
+        return re.sub(r"\b([01])\.0\b", r"\1", json.dumps(data, indent=2)) + "\n"
+    return json.dumps(data, indent=4, sort_keys=how == "sorted", ensure_ascii=False) + "\n"
+
+
+@pytest.mark.parametrize("how", ["minified", "indented", "sorted", "one kind of number"])
+def test_json_that_another_program_laid_out_anew_still_says_what_it_says(folder: Path, whole: Ledger, how: str) -> None:
+    data = data_in((folder / "report.json").read_text("utf-8"), "json")
+    found = check_report(whole, laid_out(data, how).encode(), "x")
+    assert (found.verdict, found.exact, found.reproduced) == ("reproduces", False, found.numbers), found.sentences()
+    assert any("its JSON was laid out anew" in note for note in found.notes)
+    assert not any("no report event records it" in note for note in found.notes)
+    data["scoreboard"][0]["k"] += 1
+    altered = check_report(whole, laid_out(data, how).encode(), "x")
+    assert altered.exit_status == 1
+    assert any(each.where.endswith("].k") for each in altered.differences)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_key_that_stands_twice_is_found_since_readers_differ_in_which_they_take(
+    folder: Path, whole: Ledger, form: str
+) -> None:
+    text = (folder / f"report.{form}").read_text("utf-8")
+    twice = text.replace('"k": ', '"k": 999,\n   "k": ', 1)
+    assert twice != text
+    found = check_report(whole, twice.encode(), "x")
+    assert found.exit_status == 1
+    assert any("twice" in sentence for sentence in found.sentences())
+
+
+@pytest.mark.parametrize("put", ["[" * 70 + "]" * 70, "[" * 900 + "]" * 900, "1e999", "9" * 5000, '"\\ud800"', "NaN"])
+def test_values_that_no_report_has_are_differences_and_never_a_crash(folder: Path, whole: Ledger, put: str) -> None:
+    for form in FORMATS:
+        text = (folder / f"report.{form}").read_text("utf-8")
+        assert '"taints": []' in text
+        found = check_report(whole, text.replace('"taints": []', f'"taints": {put}').encode(), "x")
+        assert (found.exit_status, bool(found.differences)) == (1, True)
+        json.dumps(found.as_json())
+
+
+def withhold(db: Path, *references: str) -> None:
+    with Ledger.open(db) as ledger:
+        targets = find_targets(ledger, references)
+    redact(db, targets, category="personal", reason="a name was in it")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_prediction_withheld_since_sets_its_report_aside_and_makes_it_no_forgery(own: Path, form: str) -> None:
+    db = own / "ledger.db"
+    (own / "p.toml").write_text('suite = "authority"\nexpect = [ { bar = "exact >= 1/4" } ]\n', "utf-8")
+    with Ledger.open(db) as ledger:
+        seq, _ = freeze_prediction(ledger, own / "p.toml")
+    file = written(db, own / f"predicted.{form}").path
+    withhold(db, f"{seq}:file")
+    found = since(db, file)
+    assert (found.verdict, found.exit_status, found.differences) == ("set aside", 1, [])
+    assert any("withheld since" in each.says for each in found.since if each.bad)
+    assert any("no longer derivable" in note and "predictions" in note for note in found.notes)
+    text = file.read_text("utf-8")
+    file.write_bytes(text.replace("\n", "\r\n").encode())
+    assert (since(db, file).verdict, since(db, file).exact) == ("set aside", False)
+    file.write_text(text.replace('"status": "met"', '"status": "not met"', 1), "utf-8")
+    altered = since(db, file)
+    assert altered.verdict == "differs"
+    assert len(altered.differences) <= 3, "only what was altered is named, not all that is gone"
 
 
 def test_data_that_are_nonsense_are_differences_and_never_a_crash(folder: Path, whole: Ledger) -> None:

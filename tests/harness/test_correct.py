@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 
+from harness._basis import Basis
 from harness._check import check_file
 from harness._correct import correct_report
+from harness._correction import correction_of
 from harness._errors import RefusedError, UsageError
+from harness._recollect import with_correction
+from harness._report_data import collect
 from harness._report_file import FORMATS, data_in, render
 from harness._report_write import write_file
-from ledger import AppendFailed, Draft, Ledger, kinds
+from ledger import AppendFailed, Draft, Ledger, find_run, kinds
 from tests.harness.reported import HOSTILE, cli, copied, written
 
 
@@ -112,6 +116,35 @@ def test_a_digit_changed_in_what_a_correction_says_is_found(db: Path, tmp_path: 
     new.write_bytes(render(altered, "md"))
     where = {each["where"].rpartition(".")[2] for each in said(db, new)["differences"]}
     assert {"cell", "reason"} <= where
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_words_of_a_correction_are_those_that_were_recorded(db: Path, tmp_path: Path, form: str) -> None:
+    old, new = tmp_path / f"old.{form}", tmp_path / f"new.{form}"
+    assert cli("report", "latest", "--rules", "strict-cite", "-o", old, "--db", db) == 0
+    assert cli("correct", old, "--rules", "fence-cite", "--reason", "v2", "-o", new, "--db", db) == 0
+    data = data_in(new.read_text("utf-8"), form)  # pyright: ignore[reportArgumentType]
+    assert said(db, new)["verdict"] == "reproduces"
+    for name, word in (("category", "fixture"), ("category", None), ("reason", "v3"), ("reason", ["v2"])):
+        new.write_bytes(render({**data, "correction": {**data["correction"], name: word}}, form))
+        found = said(db, new)
+        assert found["verdict"] == "differs", (name, word)
+        assert f"correction.{name}" in {each["where"] for each in found["differences"]}
+
+
+def test_a_correction_that_nobody_made_is_found(db: Path, tmp_path: Path) -> None:
+    old, new = written(db, tmp_path / "old.json", rules=("strict-cite",)), tmp_path / "new.json"
+    with Ledger.open(db, read_only=True) as ledger:
+        run = find_run(ledger, "latest")
+        tried = [row["rules"] for row in collect(ledger, run, ledger.head()[0])["rules"]]
+        fence = next(label for label in tried if label.startswith("fence-cite"))
+        basis = Basis(run, ledger.head()[0], (fence,))
+        data = collect(ledger, run, basis.size, basis.labels)
+        forged = correction_of(ledger, old.seq, basis, data["scoreboard"], reason="it was wrong", category="parser")
+    new.write_bytes(render(with_correction(data, forged), "json"))
+    found = said(db, new)
+    assert found["verdict"] == "differs"
+    assert {each["where"] for each in found["differences"]} >= {"correction"}
 
 
 def test_a_run_that_was_not_read_under_the_rules_yet_is_rescored_first(db: Path, tmp_path: Path) -> None:
