@@ -47,11 +47,11 @@ def check_target(ledger: Ledger, path: Path, *, force: bool) -> Path:
     Only a report of ours is written over, or (with `force`) another plain file; a ledger never.
     """
     target = path.resolve()
-    if _of_a_ledger(target, ledger.path.resolve()):
+    if _of_a_ledger(target, ledger.path.resolve()) or _beside_a_ledger(target):
         raise UsageError(f"{path} is a ledger, or a part of one, and is never written over; name another file")
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}; make it first")
-    if not os.path.lexists(target):
+    if not os.path.lexists(target) and not path.exists():
         return target
     if not target.is_file():
         raise UsageError(f"{path} is no plain file; name another")
@@ -69,12 +69,24 @@ def _of_a_ledger(target: Path, ledger: Path) -> bool:
     return any(each in taken for each in (target, *target.parents))
 
 
+def _beside_a_ledger(target: Path) -> bool:
+    for end in _ENDS[1:]:
+        if target.name.endswith(end) and (whole := target.with_name(target.name.removesuffix(end))).is_file():
+            with whole.open("rb") as file:
+                return file.read(len(_SQLITE)) == _SQLITE
+    return False
+
+
 @contextmanager
 def write_file(target: Path, data: bytes) -> Generator[None]:
     """Write the bytes under another name, durably; they get their own name, all at once, when the block ends well."""
-    made = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
+    made = target.with_name(f".report-{secrets.token_hex(6)}")
     try:
-        handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        try:
+            handle = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        except OSError as problem:
+            # The other name means nothing to anybody.
+            raise type(problem)(problem.errno, problem.strerror, str(target)) from None
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
