@@ -69,8 +69,10 @@ def read_policy(table: Mapping[str, Any], metrics: Sequence[Metric]) -> Policy |
     if unknown:
         raise RulesError(f"[unmeasured] unknown key {min(unknown)!a}; expected policy and count")
     name, counts = table.get("policy"), table.get("count")
-    if name == "leave-out" and counts is None:
-        return None
+    if name == "leave-out":
+        if counts is None:
+            return None
+        raise RulesError('[unmeasured] policy: "leave-out" counts nothing; give a policy that counts a name of its own')
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise RulesError(f"[unmeasured] policy: expected a name in lower-case letters, digits, _ . and -, got {name!a}")
     if not isinstance(counts, list) or not counts:

@@ -60,7 +60,7 @@ def test_a_mean_may_count_as_a_number_between() -> None:
         {"policy": "old", "count": [clause(statuses=["parsed"])]},
         {"policy": "old", "count": [clause(statuses="error")]},
         {"policy": "old", "count": [clause(statuses=[])]}, {"policy": "old", "count": [clause(reasons=["No Such"])]},
-        {"policy": "leave-out", "count": [clause()], "x": 1},
+        {"policy": "leave-out", "count": [clause()], "x": 1}, {"policy": "leave-out", "count": [clause()]},
     ],
 )  # fmt: skip
 def test_a_table_that_is_no_policy_is_refused_in_one_sentence(table: dict[str, Any]) -> None:
