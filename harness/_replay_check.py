@@ -4,6 +4,9 @@ Each event is derived from the very evidence that its causes name, under the rul
 that is here; also those that a later attempt overtook. So two things come out: whether the numbers follow from the
 bytes, and, where code moved since, whether it still does the same.
 
+An event must also rest on what stood for its cell by then, its cell must be one that the plan has, and a tally must
+name the freeze of its rule set: else the bytes would be right, and the wrong ones.
+
 What rests on something withheld can't be checked and is counted apart; so is a cell that ended in a fault of the
 harness itself, where this code gets further: that says nothing about what was derived.
 """
@@ -19,7 +22,7 @@ from harness._errors import HarnessError, RefusedError, UsageError
 from harness._moved_code import MovedModule, moved_modules
 from harness._named_rules import frozen_labels
 from harness._replay_compare import Difference, Recorded, difference_of, tally_difference
-from harness._replies import Place, Row, attempt_rows, place_at, read_places, read_plan, read_replies
+from harness._replies import Place, Row, attempt_rows, lay_attempts, place_at, read_places, read_plan, read_replies
 from harness._rules import RuleSet
 from harness._suite import Ask, Case
 from harness._thaw import thaw_cases, thaw_rules
@@ -32,6 +35,17 @@ __all__ = ["Checked", "RulesChecked", "check_run", "check_runs", "deep"]
 _DERIVED = (
     "SELECT seq, kind, cell, causes, body FROM main.events WHERE run = ? AND kind IN ('parse', 'confirm', 'score')"
     " AND cell BETWEEN ? AND ? ORDER BY cell, seq"
+)
+# Cells that the plan hasn't, and what was derived for them.
+_STRAYS = (
+    "SELECT seq, kind, cell, CASE kind WHEN 'cell' THEN '' ELSE body ->> '$.rules' END FROM main.events"
+    " WHERE run = ?1 AND kind IN ('cell', 'parse', 'confirm', 'score') AND cell > ?2"
+    " UNION ALL SELECT seq, kind, cell, body ->> '$.rules' FROM main.events"
+    " WHERE run = ?1 AND kind = 'tally' AND ?2 = 0 ORDER BY seq"
+)
+_UNPLANNED = (
+    "SELECT DISTINCT run FROM main.events WHERE kind IN ('cell', 'parse', 'confirm', 'score', 'tally')"
+    " AND run NOT IN (SELECT run FROM main.events WHERE kind = 'plan')"
 )
 _CELLS_AT_ONCE = 500
 
@@ -94,11 +108,13 @@ class RulesChecked:
 
 @dataclass(frozen=True)
 class Checked:
-    """One run, rule set by rule set. `skipped` says why a run wasn't checked at all (a probe), or is empty."""
+    """One run, rule set by rule set. `strays` are events of cells that the plan hasn't; `skipped` says why a run wasn't
+    checked at all (a probe), or is empty."""
 
     run: str
     rules: tuple[RulesChecked, ...]
     skipped: str = ""
+    strays: tuple[Difference, ...] = ()
 
     @property
     def reproduced(self) -> int:
@@ -108,7 +124,7 @@ class Checked:
     @property
     def total(self) -> int:
         """How many recorded events could be checked."""
-        return sum(each.total for each in self.rules)
+        return sum(each.total for each in self.rules) + len(self.strays)
 
     @property
     def withheld(self) -> int:
@@ -118,18 +134,20 @@ class Checked:
     @property
     def ok(self) -> bool:
         """Whether everything that could be checked is reproduced."""
-        return all(each.ok for each in self.rules)
+        return all(each.ok for each in self.rules) and not self.strays
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """Every recorded event that is derived otherwise here, in order of cell."""
-        return tuple(sorted((each for some in self.rules for each in some.differences), key=lambda each: each.place))
+        """Every recorded event that is derived otherwise here, or not at all, in order of cell."""
+        found = [each for some in self.rules for each in some.differences]
+        return tuple(sorted([*found, *self.strays], key=lambda each: each.place))
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
         return {
             "run": self.run, "ok": self.ok, "total": self.total, "reproduced": self.reproduced,
             "withheld": self.withheld, "skipped": self.skipped, "rules": [each.as_json() for each in self.rules],
+            "strays": [each.as_json() for each in self.strays],
         }  # fmt: skip
 
 
@@ -148,7 +166,16 @@ def check_run(
     check.go()
     if label is not None and label not in check.by_label:
         raise UsageError(f"run {run} was never scored under {label!a}")
-    return Checked(run, tuple(each.done() for each in check.by_label.values()))
+    strays = _strays(ledger, run, plan.cells) if label is None else ()
+    return Checked(run, tuple(each.done() for each in check.by_label.values()), strays=strays)
+
+
+def _strays(ledger: Ledger, run: str, planned: int) -> tuple[Difference, ...]:
+    of = f"one of the {planned} planned" if planned else "a run with a plan"
+    return tuple(
+        Difference(run, cell, "", kind, label or "", seq, (("cell", str(cell), of),))
+        for seq, kind, cell, label in ledger.sql(_STRAYS, (run, planned))
+    )
 
 
 def check_runs(ledger: Ledger, runs: Iterable[str] | None = None) -> Iterator[Checked]:
@@ -159,6 +186,9 @@ def check_runs(ledger: Ledger, runs: Iterable[str] | None = None) -> Iterator[Ch
             yield check_run(ledger, run)
         except HarnessError as error:
             yield Checked(run, (), str(error))
+    if runs is None:
+        for (run,) in ledger.sql(_UNPLANNED).fetchall():
+            yield Checked(run, (), strays=_strays(ledger, run, 0))
 
 
 class _Rules:
@@ -205,7 +235,9 @@ class _Check:
         self.by_label: dict[str, _Rules] = {}
         self.freezes = {seq for (seq,) in ledger.sql("SELECT seq FROM main.events WHERE kind = 'freeze'")}
         planned = {each.label: each.freeze for each in plan.rules}
-        self.frozen = {each.label: each.seq for each in reversed(frozen_labels(ledger)) if each.whole} | planned
+        labels = frozen_labels(ledger)
+        self.freezes_of = {(each.label, each.seq) for each in labels}
+        self.frozen = {each.label: each.seq for each in reversed(labels) if each.whole} | planned
 
     def go(self) -> None:
         for start in range(0, len(self.places), _CELLS_AT_ONCE):
@@ -267,6 +299,12 @@ class _Check:
             if event.kind == "score":
                 rules.scores.append((event.seq, event.cell, event.body))
             evidence, failed = cell.rests_on(event)
+            overtaken = cell.overtaken(event, evidence)
+            if overtaken:
+                fields = (("evidence", f"event {evidence}" if evidence else "none", f"event {overtaken}"),)
+                where = (self.run, cell.place.cell, cell.place.case[1])
+                rules.note(Difference(*where, event.kind, label, event.seq, fields))
+                continue
             entry = stages(rules.rules.stages)
             if evidence == 0:
                 rules.note(self._without_reply(cell, event, rules.rules, entry))
@@ -317,7 +355,7 @@ class _Check:
         for event in self.ledger.events(kind="tally", run=self.run):
             found = tally_difference(
                 self.ledger, event, self.plan, self.places,
-                lambda label: (self._rules(label).rules, self._rules(label).scores), self.only,
+                lambda label: (self._rules(label).rules, self._rules(label).scores), self.freezes_of, self.only,
             )  # fmt: skip
             if found is None:
                 continue
@@ -356,6 +394,7 @@ class _Cell:
         self.by_seq = {event.seq: event for event in events}
         self.faults = {row.seq: row for row in rows if row.kind == "fault"}
         self.replies: dict[int, Any] = {}
+        self.newest: dict[int, int] = {}
 
     def rests_on(self, event: Recorded) -> tuple[int, bool]:
         """The evidence of an event (0 for none), and whether our own code failed between the two."""
@@ -371,6 +410,17 @@ class _Cell:
                 failed, causes = True, fault.causes
             else:
                 return last, failed
+
+    def overtaken(self, event: Recorded, evidence: int) -> int:
+        """The evidence that stood for the cell when `event` was written, where it rests on other; else 0."""
+        if not all(row.told for row in self.rows):
+            return 0
+        before = sum(row.seq < event.seq for row in self.rows)
+        if before not in self.newest:
+            attempts = lay_attempts(self.rows[:before]).get(self.place.cell, ())
+            last = attempts[-1] if attempts else None
+            self.newest[before] = (last.response or last.fault) if last else 0
+        return self.newest[before] if self.newest[before] != evidence else 0
 
     def label_of(self, event: Recorded, frozen: Mapping[str, int]) -> str:
         """The rule set that an event says it is under; of a withheld one, by the freeze that its parse rests on."""
@@ -403,6 +453,7 @@ def deep(ledger: Ledger) -> Any:
             lines.append(f"run {each.run} is not checked: {each.skipped}")
             continue
         lines += [f"run {each.run}, {rules.sentence()}" for rules in each.rules]
+        lines += [f"run {each.run}, {stray.sentence()}" for stray in each.strays]
         reproduced, total, withheld = reproduced + each.reproduced, total + each.total, withheld + each.withheld
         ok = ok and each.ok
     if ok:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -40,7 +40,8 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A recorded event that this code derives otherwise. `kind` is its stage: parse, confirm, score, or tally.
+    """A recorded event that this code derives otherwise. `kind` is its stage: parse, confirm, score, or tally; or cell,
+    for one that the plan hasn't.
 
     `fields` holds (name, as recorded, as derived), the values as JSON text, shortened; cell 0 is the run's own.
     """
@@ -60,9 +61,10 @@ class Difference:
 
     def sentence(self) -> str:
         """Where it is, and how it differs, field by field."""
-        of = f"cell {self.cell} ({self.case})" if self.cell else "the run"
+        of = f"cell {self.cell}" + (f" ({self.case})" if self.case else "") if self.cell else "the run"
         how = "; ".join(f"{name}: recorded {was}, derived {now}" for name, was, now in self.fields)
-        return f"event {self.seq}, the {self.kind} of {of} under {self.rules}: {how}"
+        under = f" under {self.rules}" if self.rules else ""
+        return f"event {self.seq}, the {self.kind} of {of}{under}: {how}"
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
@@ -127,11 +129,13 @@ def _short(text: str) -> str:
 
 def tally_difference(
     ledger: Ledger, event: Event, plan: Plan, places: Sequence[Place],
-    known: Callable[[str], tuple[RuleSet | None, Sequence[tuple[int, int, str]]]], only: str | None,
+    known: Callable[[str], tuple[RuleSet | None, Sequence[tuple[int, int, str]]]],
+    freezes: Collection[tuple[str, int]], only: str | None,
 ) -> tuple[str, Difference | None] | None:  # fmt: skip
     """A tally counted again, of the scores that stood before it: its rule set's label, and how it differs.
 
-    `known` gives a label's rule set and scores (seq, cell, body), in order of seq within a cell. None for a tally that
+    `known` gives a label's rule set and scores (seq, cell, body), in order of seq within a cell; `freezes` holds every
+    label with the freezes of it, for from what a tally names follows whether it is confirmatory. None for a tally that
     is not asked about.
     """
     body = ledger.body(event)
@@ -151,4 +155,6 @@ def tally_difference(
             counted[place.candidate].append(Score.model_validate_json(last[place.cell]))
     again = tally_of(body.rules, rules.metrics, rules.primary, body.freeze, counted)
     fields = _fields("tally", event.body or "", Draft(again, run=event.run).prepared().body)
+    if (body.rules, body.freeze) not in freezes:
+        fields = (*fields, ("freeze", str(body.freeze), f"the freeze of {body.rules}"))
     return body.rules, Difference(event.run, 0, "", "tally", body.rules, event.seq, fields) if fields else None

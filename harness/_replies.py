@@ -36,7 +36,7 @@ _ROWS = (
 )
 _CELLS = (
     "SELECT cell, seq, body ->> '$.fixture', body ->> '$.case', body ->> '$.candidate' FROM main.events"
-    " WHERE run = ? AND kind = 'cell' ORDER BY cell"
+    " WHERE run = ? AND kind = 'cell' AND cell <= ? ORDER BY cell"
 )
 _EVIDENCE = (
     "SELECT event.seq, event.kind, event.at, event.body, blob.encoding, blob.data"
@@ -169,13 +169,14 @@ def lay_attempts(rows: Iterable[Row]) -> dict[int, tuple[Numbered, ...]]:
 def read_places(
     ledger: Ledger, run: str, plan: Plan, cases: Sequence[tuple[str, str]], *, partly: bool = False
 ) -> list[Place]:
-    """Every planned cell, in order. `cases` are the keys of the plan's frozen cases, in the order of their files.
+    """Every cell that the plan has, in order; one past its last is none of them. `cases` are the keys of the plan's
+    frozen cases, in the order of their files.
 
     Raises RefusedError when not every planned cell stands in the ledger (unless `partly` allows that), or one is
     withheld and its place in the plan doesn't tell its case either.
     """
     cells = [(int(cell), int(seq), fixture, case, whose) for cell, seq, fixture, case, whose in
-             ledger.sql(_CELLS, (run,))]  # fmt: skip
+             ledger.sql(_CELLS, (run, plan.cells))]  # fmt: skip
     if (len(cells) != plan.cells and not partly) or any(
         number != cell for number, (cell, *_) in enumerate(cells, start=1)
     ):

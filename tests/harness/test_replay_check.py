@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from harness._errors import UsageError
 from harness._replay_check import check_run, check_runs, deep
 from harness._rescore import rescore_run
-from ledger import Ledger
+from ledger import Draft, Event, Ledger
 from tests.harness.answered import (
     FENCED,
     OPEN,
@@ -106,6 +107,71 @@ def test_a_score_of_a_cell_that_was_asked_after_all_is_not_reproduced(ledger: Le
     with Ledger.open(ledger.path, read_only=True) as reader:
         (found,) = [each for each in check_run(reader, made.run).differences if each.kind == "score"]
     assert (found.cell, [name for name, *_ in found.fields]) == (2, ["reason", "status"])
+
+
+def forge(ledger: Ledger, event: Event, cell: int, causes: Sequence[int], run: str = "", **fields: Any) -> int:
+    """Append what looks like `event`, by the door that everybody has; returns its seq."""
+    body = ledger.body(event).model_copy(update={"blobs": {}, **fields})
+    return ledger.append(Draft(body, run=run or event.run, cell=cell, causes=causes))[0].seq
+
+
+def of_kind(ledger: Ledger, kind: str, run: str, cell: int) -> Event:
+    return next(event for event in ledger.events(kind=kind, run=run) if event.cell == cell)
+
+
+@pytest.mark.parametrize("kind", ["cell", "parse", "confirm", "score"])
+def test_an_event_of_a_cell_that_was_never_planned_is_named(ledger: Ledger, kind: str) -> None:
+    made = answered_run(ledger)
+    event = of_kind(ledger, kind, made.run, 1)
+    seqs = [forge(ledger, event, cell, event.causes) for cell in (7, 99)]
+    checked = check_run(ledger, made.run)
+    assert not checked.ok and all(each.ok for each in checked.rules)
+    assert [(each.seq, each.kind, each.cell) for each in checked.differences] == [
+        (seq, kind, cell) for seq, cell in zip(seqs, (7, 99), strict=True)
+    ]
+    assert checked.differences[0].sentence().endswith("recorded 7, derived one of the 6 planned")
+    assert not deep(ledger).ok
+
+
+def test_scores_of_a_run_that_has_no_plan_are_named(ledger: Ledger) -> None:
+    made = answered_run(ledger)
+    score = of_kind(ledger, "score", made.run, 1)
+    seq = forge(ledger, score, 1, score.causes, run="z" * 16)
+    found = deep(ledger)
+    assert not found.ok
+    assert [line for line in found.lines if f"event {seq}" in line and "a run with a plan" in line]
+
+
+@pytest.mark.parametrize("how_far", ["not_asked", "fate_unknown"])
+def test_an_answered_cell_is_never_scored_as_if_nothing_had_come(ledger: Ledger, how_far: str) -> None:
+    made = answered_run(ledger)
+    score, cell = of_kind(ledger, "score", made.run, 1), of_kind(ledger, "cell", made.run, 1)
+    (response,) = [event for event in ledger.events(kind="response", run=made.run) if event.cell == 1]
+    seq = forge(
+        ledger, score, 1, sorted([cell.seq, *made.frozen.rules.values()]), outcome="unmeasured", status=how_far,
+        reason=how_far, stage="harness", domain="harness", metrics={},
+    )  # fmt: skip
+    (found,) = [each for each in check_run(ledger, made.run).differences if each.kind == "score"]
+    assert (found.seq, found.fields) == (seq, (("evidence", "none", f"event {response.seq}"),))
+
+
+def test_a_score_that_goes_back_to_an_earlier_attempt_is_named(ledger: Ledger) -> None:
+    made = answered_run(ledger, {1: "perfect"})
+    early = of_kind(ledger, "score", made.run, 1)
+    ask_again(ledger, made, 1, "not json")
+    assert check_run(ledger, made.run).ok
+    seq = forge(ledger, early, 1, early.causes)
+    (found,) = [each for each in check_run(ledger, made.run).differences if each.kind == "score"]
+    assert (found.seq, [name for name, *_ in found.fields]) == (seq, ["evidence"])
+
+
+def test_a_tally_that_names_another_freeze_than_its_rule_sets_is_named(ledger: Ledger) -> None:
+    made = answered_run(ledger)
+    rescore_run(ledger, made.run, rules_of("fence-span"))
+    tally = list(ledger.events(kind="tally", run=made.run))[-1]
+    seq = forge(ledger, tally, 0, tally.causes, freeze=min(made.frozen.rules.values()))
+    (found,) = check_run(ledger, made.run).differences
+    assert (found.seq, found.kind, [name for name, *_ in found.fields]) == (seq, "tally", ["freeze"])
 
 
 def test_what_rests_on_something_withheld_is_counted_apart(ledger: Ledger) -> None:
