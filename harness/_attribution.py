@@ -1,5 +1,5 @@
-"""Why a cell came out otherwise under another rule set: the first stage whose result differs, and the switches of the
-two rule files that make the difference.
+"""Why a cell came out otherwise under another rule set: the stages that made the difference, in their order, and the
+switches of the two rule files behind each.
 
 A switch is one entry of a file: a leniency of [read], a clause of [confirm], and of [score] and [unmeasured] the
 policy, the metrics and the primary. The smallest set of them that turns the one result into the other is looked for by
@@ -156,7 +156,8 @@ def _plain(findings: Sequence[Any]) -> str:
 def first_difference(
     before: Stand | None, after: Stand | None, old: RuleSet | None, new: RuleSet | None, redo: Redo | None
 ) -> str:
-    """The stage at which two stands of a cell part, and the switches that make it so. See `Flip.stage`."""
+    """The stage at which two stands of a cell part, and the switches that make it so; then every later stage without
+    whose switches the figures would be others. See `Flip.stage`."""
     if before is None or after is None:
         return "evidence: not scored"
     if "withheld" in (before.score.reason, after.score.reason):
@@ -172,7 +173,36 @@ def first_difference(
         stage, switches = "confirm", _confirm_switches
     if old is None or new is None or redo is None:
         return stage
-    return f"{stage}: {switches(after, old, new, redo)}"
+    first = f"{stage}: {switches(after, old, new, redo)}"
+    return ", then ".join([first, *_later(stage, after, old, new, redo)])
+
+
+def _later(stage: str, after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> list[str]:
+    """The stages after the first that moved the figures further, each with its switches."""
+    names = {metric.name for metric in old.metrics} & {metric.name for metric in new.metrics}
+    reply = redo.reply
+
+    def figures(rules: RuleSet) -> object:
+        if reply is None:
+            return None
+        score = derive(reply, ask=redo.ask, stages=redo.stages, case=redo.case, rules=rules).score
+        return score.outcome, score.value, {name: score.metrics.get(name) for name in names}
+
+    found: list[str] = []
+    try:
+        wanted, mixed = figures(new), replace(old, read=new.read)
+        if stage == "parse" and figures(mixed) != wanted:
+            confirmed = replace(mixed, confirm=new.confirm)
+            if figures(confirmed) != figures(mixed):
+                found.append(f"confirm: {_confirm_switches(after, old, new, redo)}")
+            mixed = confirmed
+        elif stage == "confirm":
+            mixed = replace(mixed, confirm=new.confirm)
+        if stage != "score" and figures(mixed) != wanted:
+            found.append(f"score: {_score_switches(after, mixed, new, redo)}")
+    except Exception:  # noqa: BLE001  our own code may fail on a reply; the first stage is what can be said then
+        return []
+    return found
 
 
 def _parse_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from harness._errors import RulesError
 from harness._rules import RuleSet, builtin_names, builtin_rules, load_rules, ruleset_from_frozen
 from harness._suite import list_suites, load_suite
+from harness.suites import stage_names
 
 __all__ = ["find_rules"]
 
@@ -38,6 +39,14 @@ def _from_file(path: Path) -> RuleSet:
     if path.resolve().parent.name == "rules" and (folder / "suite.toml").is_file():
         return load_rules(load_suite(str(folder))[0], path.stem)
     try:
-        return ruleset_from_frozen(path.stem, path.read_bytes(), "")
+        data = path.read_bytes()
     except OSError as error:
         raise RulesError(f"{ascii(str(path))[1:-1]}: can't be read: {error.strerror}") from None
+    # A file outside any suite doesn't say whose stages it speaks of: it only reads, or some suite's stages know it all.
+    faults: list[str] = []
+    for stage_name in ("", *stage_names()):
+        try:
+            return ruleset_from_frozen(path.stem, data, stage_name)
+        except RulesError as error:
+            faults.append(str(error))
+    raise RulesError(f"{ascii(str(path))[1:-1]}: {faults[-1]}")

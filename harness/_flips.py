@@ -54,7 +54,8 @@ class Flip:
 
     `stage` names the first stage that differs and, where the rule files make the difference, the smallest set of their
     switches that does: "parse: fence", "confirm: relation_in_span", "score: policy"; "parse: code" where the files
-    agree and the code moved. `rules` is the label moved to.
+    agree and the code moved. Later stages without which the figure would be another follow after ", then ". `rules` is
+    the label moved to.
     """
 
     cell: int

@@ -1,6 +1,7 @@
 """Finding the rule sets that a run is to be scored under, by what a person calls them.
 
-    NAME          rules/NAME.toml in the folder of the run's suite; else built in; else frozen in this ledger under it
+    NAME          rules/NAME.toml in the folder of the run's suite; else built in; else frozen in this ledger under it;
+                  SUITE/NAME too
     PATH.toml     that file
     NAME@DIGEST   the one with this label, frozen in this ledger
 
@@ -85,6 +86,7 @@ def _find(ledger: Ledger, plan: Plan, stage_name: str, frozen: Sequence[FrozenLa
         return _from_file(Path(name), stage_name)
     if "@" in name:
         return _labelled(ledger, [each for each in frozen if each.label == name], stage_name, name, frozen)
+    name = name.removeprefix(f"{plan.suite}/")
     folder = _folder(plan)
     if _NAME.fullmatch(name):
         if folder is not None and (folder / "rules" / f"{name}.toml").is_file():

@@ -102,6 +102,7 @@ def load_rules(suite: Suite, name: str) -> RuleSet:
 
     Raises `RulesError`.
     """
+    name = name.removeprefix(f"{suite.name}/")
     path = suite.folder / "rules" / f"{name}.toml"
     if _NAME.fullmatch(name) and path.is_file():
         return _build(name, path.read_bytes(), suite.stages, None)
@@ -111,6 +112,7 @@ def load_rules(suite: Suite, name: str) -> RuleSet:
     raise RulesError(
         f"expected a rule set of suite {suite.name}, got {name!a}; it has "
         f"{', '.join(here) or 'none of its own'}, and built in: {', '.join(builtin_names())}"
+        + (f"; put the file into {ascii(str(path.parent))[1:-1]} to run or freeze under it" * name.endswith(".toml"))
     )
 
 

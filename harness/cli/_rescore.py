@@ -11,6 +11,7 @@ from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, table, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from harness._flips import Flip, Reading3
     from harness._rescore import Rescored
@@ -56,7 +57,7 @@ def rescore(
                     ledger, run, sets, against=against, dry_run=dry_run, workers=workers, progress=_progress(run)
                 )
             )
-            _show(done[-1], words, flips)
+            _show(done[-1], words, flips, db)
     if as_json:
         emit_json(done[0].as_json() if len(done) == 1 else {"runs": [each.as_json() for each in done]})
     return 0
@@ -79,12 +80,12 @@ def _progress(run: str) -> Callable[[int, int], None] | None:
     return tell_now
 
 
-def _show(found: Rescored, words: Words, limit: int) -> None:
+def _show(found: Rescored, words: Words, limit: int, db: Path) -> None:
     would = "would append" if found.dry_run else "appended"
     for note in found.notes:
         words(f"note: {note}")
     if found.appended:
-        words(f"run {found.run}: {would} {found.appended} events under {', '.join(found.rules)}")
+        words(f"run {found.run}: {would} {found.appended} events to {db} under {', '.join(found.rules)}")
     else:
         words(f"run {found.run} stands scored under {', '.join(found.rules)} already; nothing was appended")
     for label in found.rules:

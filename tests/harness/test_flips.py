@@ -89,9 +89,14 @@ def test_a_clause_of_confirming_is_named_where_the_reading_is_the_same(ledger: L
     }  # fmt: skip
 
 
-def test_what_moves_at_both_stages_is_put_down_to_the_first(ledger: Ledger, known: str) -> None:
+def test_what_moves_at_several_stages_is_put_down_to_each_in_its_order(ledger: Ledger, known: str) -> None:
     timid = f"```\n{answer_of(known, confidence=0.5)}\n```"
     found = stages(ledger, {1: timid}, made_of(), made_of("new", fence="true", gate="0.40"))
+    assert found[1, "exact"] == "parse: fence, then confirm: min_confidence"
+
+
+def test_a_later_switch_that_changes_no_figure_is_not_blamed(ledger: Ledger, known: str) -> None:
+    found = stages(ledger, {1: f"```\n{known}\n```"}, made_of(), made_of("new", fence="true", gate="0.40"))
     assert found[1, "exact"] == "parse: fence"
 
 
