@@ -28,7 +28,7 @@ from harness._suite import Ask, Case
 from harness._thaw import thaw_cases, thaw_rules
 from harness.suites import Stages, stages
 from ledger import Ledger, LedgerError, Prepared
-from ledger.kinds import Plan, Score
+from ledger.kinds import Fault, Plan, Score
 
 __all__ = ["Checked", "RulesChecked", "check_run", "check_runs", "deep"]
 
@@ -300,7 +300,7 @@ class _Check:
                 rules.scores.append((event.seq, event.cell, event.body))
             evidence, failed = cell.rests_on(event)
             overtaken = cell.overtaken(event, evidence)
-            if overtaken:
+            if overtaken and not self._lost(cell, overtaken):
                 fields = (("evidence", f"event {evidence}" if evidence else "none", f"event {overtaken}"),)
                 where = (self.run, cell.place.cell, cell.place.case[1])
                 rules.note(Difference(*where, event.kind, label, event.seq, fields))
@@ -323,6 +323,15 @@ class _Check:
                 rules.internal += 1
                 continue
             rules.note(difference_of(self.ledger, self.run, event, derived[key], cell.place.case[1], label))
+
+    def _lost(self, cell: _Cell, evidence: int) -> bool:
+        """Whether an attempt ended without anybody knowing what became of it: a run that was interrupted then closes
+        with what it knew before, and that is honest."""
+        faults = [
+            row.seq for row in cell.rows if row.kind == "fault" and (evidence == row.seq or evidence in row.causes)
+        ]
+        bodies = [self.ledger.body(seq) for seq in faults]
+        return any(isinstance(body, Fault) and body.reason == "fate_unknown" for body in bodies)
 
     def _without_reply(self, cell: _Cell, event: Recorded, rules: RuleSet, entry: Stages) -> Difference | None:
         """A score of a cell that was not asked, or whose fate nobody knows, as far as it had come by then."""

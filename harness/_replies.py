@@ -49,6 +49,7 @@ _LAST = 2**53 - 1
 _AT_ONCE = 250
 _BYTES_AT_ONCE = 16 * 1024 * 1024
 _SIZE_UNKNOWN = 1024 * 1024
+_BROKEN_OFF = ("harness", "fate_unknown")
 
 
 class Row(NamedTuple):
@@ -283,7 +284,8 @@ def _reply(ledger: Ledger, place: Place, rows: Mapping[int, Any], candidate: Pla
         fault = _typed(ledger, Fault, place.fault, body)
         reason = (fault.stage, fault.reason)
     wire: Wire | None = None
-    if place.origin:
+    # What we ourselves broke off was never read, whatever had come of it by then.
+    if place.origin and reason != _BROKEN_OFF:
         seq, kind, at, body, encoding, data = rows[place.origin]
         if body is None or kind == "reuse":
             return None
