@@ -278,6 +278,11 @@ def _describe(found: Check, changed: Sequence[str], said: Data) -> None:
         found.notes.append(f"the report itself says that taint {_mapping(mark).get('event')} reaches it")
     if said.get("superseded"):
         found.notes.append("the report itself says that its run was superseded")
+    gone: Any = said.get("rests_on_superseded")
+    for row in cast("list[Any]", gone) if isinstance(gone, list) else []:
+        found.notes.append(
+            f"the report itself says that it rests on what event {_mapping(row).get('event')} supersedes"
+        )
 
 
 def _unreadable(ledger: Ledger, found: Check, text: str, recorded: Recorded | None, problem: str) -> Check:

@@ -66,4 +66,8 @@ def _warnings(ledger: Ledger, seq: int) -> list[str]:
         return ["its recorded file is in a form that this release doesn't know"]
     said = [f"the report itself says that taint {mark['event']} reaches it" for mark in data.get("taints", [])]
     said += ["the report itself says that its run was superseded"] if data.get("superseded") else []
+    said += [
+        f"the report itself says that it rests on what event {row['event']} supersedes"
+        for row in data.get("rests_on_superseded", [])
+    ]
     return said + [each.says for each in later(ledger, data, int(data["receipt"]["size"]), seq) if each.bad]

@@ -10,6 +10,7 @@ from typing import Any
 from harness._errors import UsageError
 from harness._history import History, read_history
 from harness._repeats import passes_text
+from harness._replaced import replaced_words
 from harness._report_data import Data, collect
 from harness._report_document import between, figure_of, percent
 from harness._session import UNFINISHED
@@ -89,6 +90,7 @@ class RunReport:
             "planned": run["planned"],
             "superseded": gone is not None,
             "superseded_by": gone["by"] if gone else None,
+            "rests_on_superseded": data["rests_on_superseded"],
             "taints": [
                 {"taint": mark["event"], "what": mark["what"], "id": mark["id"], "reason": mark["reason"]}
                 for mark in data["taints"]
@@ -157,6 +159,10 @@ def _marks(report: RunReport) -> list[str]:
     if gone is not None:
         how = f"by {gone['by']}" if gone["by"] else "without a successor"
         said.append(f"SUPERSEDED {how} (event {gone['event']}, {gone['category']}): {gone['reason']}")
+    for row in report.data["rests_on_superseded"]:
+        what, how = replaced_words(row)
+        why = f"(event {row['event']}, {row['category']}): {row['reason']}"
+        said.append(f"RESTS ON WHAT WAS SUPERSEDED: {what}, was superseded {how} {why}")
     said += [
         f"TAINTED by event {mark['event']} ({mark['what']}:{mark['id']}): {mark['reason']}"
         for mark in report.data["taints"]

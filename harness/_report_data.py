@@ -17,6 +17,7 @@ from harness._errors import HarnessError, UsageError
 from harness._fingerprint import fingerprints
 from harness._prediction import predictions_for
 from harness._repeats import passes
+from harness._replaced import replaced
 from harness._rules import RuleSet
 from harness._thaw import thaw_rules
 from ledger import Ledger, LedgerError, as_of, over_views
@@ -133,12 +134,14 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
     first = next((each["first_response"] for each in tried), None)
     candidates = [str(each) for each in json.loads(row["candidates"])]
     bars, unread = _bars(board, thawed, candidates)
+    frozen = _frozen(then, run, [each["freeze"] for each in tried if each["rules"] in kept], first)
     return {
         "report": REPORT_FORMAT,
         "version": REPORT_VERSION,
         "renderer": RENDERER,
         "run": _about(row),
         "superseded": next(iter(then.rows(_GONE, (run,))), None),
+        "rests_on_superseded": replaced(then.rows, run, (each["seq"] for each in frozen)),
         "taints": then.rows(_TAINTS, (run,)),
         "not_reproducible": _of(then.rows(_UNTOLD, (run,)), kept),
         "imported": [
@@ -147,7 +150,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         "answers": then.rows(_ANSWERS, (run,)),
         "accepted": then.rows(_ACCEPTS, (run,)),
         "first_response": first,
-        "frozen": _frozen(then, run, [each["freeze"] for each in tried if each["rules"] in kept], first),
+        "frozen": frozen,
         "rules": [
             {name: each[name] for name in ("rules", "freeze", "standing", "because")} for each in tried
             if each["rules"] in kept

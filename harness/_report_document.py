@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness._repeats import passes_text
+from harness._replaced import replaced_words
 
 __all__ = [
     "Block", "Chart", "Document", "Grid", "Heading", "Name", "Sentence", "between", "document", "figure_of", "percent",
@@ -114,6 +115,10 @@ def _top(data: Mapping[str, Any]) -> Iterable[Block]:
         how: list[Text] = ["by run ", Name(gone["by"])] if gone["by"] else ["without a successor"]
         said = [f" (event {gone['event']}, ", Name(gone["category"]), "): ", Name(gone["reason"])]
         yield Sentence(["SUPERSEDED ", *how, *said], "bad")
+    for each in data.get("rests_on_superseded", []):
+        what, how_gone = replaced_words(each)
+        said = [Name(how_gone), f" (event {each['event']}, ", Name(each["category"]), "): ", Name(each["reason"])]
+        yield Sentence(["RESTS ON WHAT WAS SUPERSEDED: ", Name(what), " was superseded ", *said], "bad")
     for mark in data["taints"]:
         what = [Name(f"{mark['what']}:{mark['id']}"), "): ", Name(mark["reason"])]
         yield Sentence([f"TAINTED by event {mark['event']} (", *what], "bad")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from harness._replaced import replaced, replaced_words
 from harness._report_data import AsOf, Data
 from ledger import Ledger, over_views
 
@@ -41,8 +42,9 @@ _UNDER = (
 )
 
 What = Literal[
-    "run superseded", "report superseded", "report corrected", "tainted", "withheld", "rules", "went on", "cleared"
-]
+    "run superseded", "report superseded", "report corrected", "basis superseded", "tainted", "withheld", "rules",
+    "went on", "cleared",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ def _superseded(ledger: Ledger, data: Data, run: str, report: int | None) -> lis
     for row in ledger.rows(over_views(_WHAT), ("run", run)):
         if row["seq"] != then:
             found.append(_said("run superseded", f"run {run}", row))
+    found += _basis_superseded(ledger, data, run)
     if report is None:
         return found
     rows = ledger.rows(over_views(_WHAT), ("report", str(report)))
@@ -87,6 +90,19 @@ def _superseded(ledger: Ledger, data: Data, run: str, report: int | None) -> lis
             says = f"event {row['seq']} corrects this report (event {report})"
             found.append(Since("report corrected", row["seq"], says, str(row["seq"]), bad=True))
     return found
+
+
+def _basis_superseded(ledger: Ledger, data: Data, run: str) -> list[Since]:
+    known = {row["event"] for row in data.get("rests_on_superseded", [])}
+
+    def rows(query: str, parameters: Sequence[Any]) -> list[dict[str, Any]]:
+        return ledger.rows(over_views(query), parameters)
+
+    freezes = [row["seq"] for row in data.get("frozen", [])]
+    fresh = [row for row in replaced(rows, run, freezes) if row["event"] not in known]
+    names = [f"{replaced_words(row)[0]}, which these numbers rest on," for row in fresh]
+    rows_of = ({**row, "seq": row["event"]} for row in fresh)
+    return [_said("basis superseded", name, row) for name, row in zip(names, rows_of, strict=True)]
 
 
 def _said(what: What, name: str, row: Mapping[str, Any]) -> Since:

@@ -223,6 +223,64 @@ def test_a_run_superseded_afterwards_sets_its_report_aside_and_taking_that_back_
     assert since(db, file).verdict == "reproduces"
 
 
+@pytest.mark.parametrize("what", ["fixture", "rules", "prompt"])
+def test_a_frozen_file_superseded_afterwards_sets_the_report_aside_until_that_is_taken_back(
+    own: Path, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db, file = own / "ledger.db", own / "report.md"
+    with Ledger.open(db) as ledger:
+        (freeze,) = ledger.rows(
+            "SELECT min(seq) AS seq FROM main.events WHERE kind = 'freeze' AND body ->> '$.what' = ?", (what,)
+        )
+        target = Target(what="freeze", id=str(freeze["seq"]))
+        (gone,) = ledger.append(Draft(Supersede(target=target, by=None, category="fixture", reason="it was wrong")))
+    found = since(db, file)
+    assert (found.verdict, found.exit_status, found.reproduced) == ("set aside", 1, found.numbers)
+    assert any(f"event {gone.seq}" in line and "it was wrong" in line for line in found.sentences())
+    later = written(db, own / "later.md").path
+    assert "RESTS ON WHAT WAS SUPERSEDED" in later.read_text("utf-8")
+    capsys.readouterr()
+    assert cli("report", "latest", "--db", db) == 0
+    assert "RESTS ON WHAT WAS SUPERSEDED" in capsys.readouterr().out
+    assert cli("publish", later, "--to", "Ada", "--db", db) == 0
+    assert f"rests on what event {gone.seq} supersedes" in capsys.readouterr().err
+    told = since(db, later)
+    assert (told.verdict, [each for each in told.since if each.bad]) == ("reproduces", [])
+    assert any(f"event {gone.seq} supersedes" in note for note in told.notes)
+    with Ledger.open(db) as ledger:
+        back = Supersede(target=Target(what="supersession", id=str(gone.seq)), by=None, category="other", reason="no")
+        ledger.append(Draft(back))
+    assert since(db, file).verdict == "reproduces"
+
+
+def test_a_rule_set_that_a_report_does_not_show_may_be_superseded(own: Path) -> None:
+    db = own / "ledger.db"
+    file = written(db, own / "fenced.md", rules=("fence-cite",)).path
+    with Ledger.open(db) as ledger:
+        (freeze,) = ledger.rows(
+            "SELECT seq FROM main.events WHERE kind = 'freeze' AND body ->> '$.name' = 'strict-cite'"
+        )
+        target = Target(what="freeze", id=str(freeze["seq"]))
+        ledger.append(Draft(Supersede(target=target, by=None, category="parser", reason="too strict")))
+    assert since(db, file).verdict == "reproduces"
+    assert since(db, own / "report.md").verdict == "set aside"
+
+
+def test_a_run_whose_answers_were_taken_over_is_part_of_what_a_report_rests_on(own: Path) -> None:
+    db = own / "ledger.db"
+    with Ledger.open(db, read_only=True) as ledger:
+        first = find_run(ledger, "latest")
+    again = run_again(db, own / "authority", reuse=True)
+    file = written(db, own / "again.md", again).path
+    assert "REUSED" in file.read_text("utf-8")
+    with Ledger.open(db) as ledger:
+        target = Target(what="run", id=first)
+        ledger.append(Draft(Supersede(target=target, by=None, category="provider", reason="another model answered")))
+    found = since(db, file)
+    assert (found.verdict, found.exit_status) == ("set aside", 1)
+    assert any(first in each.says and "another model answered" in each.says for each in found.since if each.bad)
+
+
 def test_a_taint_that_reaches_the_numbers_sets_them_aside_until_it_is_cleared(own: Path) -> None:
     db, file = own / "ledger.db", own / "report.md"
     only = written(db, own / "fence.json", rules=("fence-cite",)).path
