@@ -43,6 +43,7 @@ _STRAYS = (
     " UNION ALL SELECT seq, kind, cell, body ->> '$.rules' FROM main.events"
     " WHERE run = ?1 AND kind = 'tally' AND ?2 = 0 ORDER BY seq"
 )
+_LOST = "SELECT seq FROM main.events WHERE run = ? AND kind = 'fault' AND body ->> '$.reason' = 'fate_unknown'"
 _UNPLANNED = (
     "SELECT DISTINCT run FROM main.events WHERE kind IN ('cell', 'parse', 'confirm', 'score', 'tally')"
     " AND run NOT IN (SELECT run FROM main.events WHERE kind = 'plan')"
@@ -234,6 +235,7 @@ class _Check:
         self.only = only
         self.by_label: dict[str, _Rules] = {}
         self.freezes = {seq for (seq,) in ledger.sql("SELECT seq FROM main.events WHERE kind = 'freeze'")}
+        self.lost = {seq for (seq,) in ledger.sql(_LOST, (run,))}
         planned = {each.label: each.freeze for each in plan.rules}
         labels = frozen_labels(ledger)
         self.freezes_of = {(each.label, each.seq) for each in labels}
@@ -270,9 +272,11 @@ class _Check:
         for row in attempt_rows(self.ledger, self.run, first, last):
             rows.setdefault(row.cell, []).append(row)
         cells = [
-            _Cell(place, self._case(place), events.get(place.cell, []), rows.get(place.cell, []), self.freezes)
+            _Cell(
+                place, self._case(place), events.get(place.cell, []), rows.get(place.cell, []), self.freezes, self.lost
+            )
             for place in places
-        ]
+        ]  # fmt: skip
         at = [(cell, seq, place) for cell in cells for seq, place in cell.evidence(self.ledger).items()]
         replies = read_replies(self.ledger, [place for _, _, place in at], self.candidates)
         for (cell, seq, _), (_, reply) in zip(at, replies, strict=True):
@@ -393,9 +397,11 @@ class _Cell:
     """One cell: its derived events, and the attempts that they may rest on."""
 
     def __init__(
-        self, place: Place, case: Case, events: Sequence[Recorded], rows: Sequence[Row], freezes: set[int]
-    ) -> None:
+        self, place: Place, case: Case, events: Sequence[Recorded], rows: Sequence[Row], freezes: set[int],
+        lost: set[int],
+    ) -> None:  # fmt: skip
         self.place = place
+        self.lost = lost
         self.case = case
         self.events = events
         self.rows = rows
@@ -403,7 +409,7 @@ class _Cell:
         self.by_seq = {event.seq: event for event in events}
         self.faults = {row.seq: row for row in rows if row.kind == "fault"}
         self.replies: dict[int, Any] = {}
-        self.newest: dict[int, int] = {}
+        self.stood: dict[int, tuple[int, set[int]]] = {}
 
     def rests_on(self, event: Recorded) -> tuple[int, bool]:
         """The evidence of an event (0 for none), and whether our own code failed between the two."""
@@ -421,15 +427,21 @@ class _Cell:
                 return last, failed
 
     def overtaken(self, event: Recorded, evidence: int) -> int:
-        """The evidence that stood for the cell when `event` was written, where it rests on other; else 0."""
+        """The evidence that stood for the cell when `event` was written, where it rests on other; else 0.
+
+        An attempt whose fate nobody knew by then overtakes nothing: what came before it may stand, or nothing.
+        """
         if not all(row.told for row in self.rows):
             return 0
         before = sum(row.seq < event.seq for row in self.rows)
-        if before not in self.newest:
+        if before not in self.stood:
             attempts = lay_attempts(self.rows[:before]).get(self.place.cell, ())
-            last = attempts[-1] if attempts else None
-            self.newest[before] = (last.response or last.fault) if last else 0
-        return self.newest[before] if self.newest[before] != evidence else 0
+            known = [each.response or each.fault for each in attempts]
+            last = known[-1] if known else 0
+            vague = last == 0 or last in self.lost
+            self.stood[before] = (last, {0, *known} if vague else {last})
+        last, may = self.stood[before]
+        return 0 if evidence in may else last or max(may)
 
     def label_of(self, event: Recorded, frozen: Mapping[str, int]) -> str:
         """The rule set that an event says it is under; of a withheld one, by the freeze that its parse rests on."""

@@ -165,6 +165,17 @@ def test_a_score_that_goes_back_to_an_earlier_attempt_is_named(ledger: Ledger) -
     assert (found.seq, [name for name, *_ in found.fields]) == (seq, ["evidence"])
 
 
+def test_an_attempt_whose_fate_nobody_knows_overtakes_nothing(ledger: Ledger) -> None:
+    lost = Down("harness", "fate_unknown")
+    made = answered_run(ledger, {1: "perfect", 2: OPEN})
+    early, unknown = of_kind(ledger, "score", made.run, 1), of_kind(ledger, "score", made.run, 2)
+    ask_again(ledger, made, 1, lost)
+    ask_again(ledger, made, 2, lost)
+    forge(ledger, early, 1, early.causes)
+    forge(ledger, unknown, 2, unknown.causes)
+    assert {each.kind for each in check_run(ledger, made.run).differences} <= {"tally"}
+
+
 def test_a_tally_that_names_another_freeze_than_its_rule_sets_is_named(ledger: Ledger) -> None:
     made = answered_run(ledger)
     rescore_run(ledger, made.run, rules_of("fence-span"))
