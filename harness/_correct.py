@@ -135,14 +135,23 @@ def _notice(data: Data, old: int, body: Report, new: Written) -> str:
     for row in correction["numbers"]:
         before, after = (_told(row[name], row[f"rules_{name}"]) for name in ("before", "after"))
         lines.append(f"- {row['metric']}, {row['candidate']}: {before} → {after}")
-    stages: dict[str, int] = {}
-    for flip in correction["flips"]:
-        stages[flip["stage"]] = stages.get(flip["stage"], 0) + 1
-    moved = ", ".join(f"{count} by {stage}" for stage, count in sorted(stages.items()))
-    lines += ["", f"Figures of cells that moved: {moved}." if moved else "No cell's figure moved."]
+    lines += ["", *_moved(correction["flips"])]
     lines += ["", "Either file can be held against the ledger with `harness check`; numbers of the old one that you "
               "have passed on should be withdrawn."]  # fmt: skip
     return "\n".join(map(printable, lines)) + "\n"
+
+
+def _moved(flips: Sequence[Data]) -> list[str]:
+    """How many figures of cells moved from each rule set of the old report, by the stage that moved them."""
+    counted: dict[str, dict[str, int]] = {}
+    for flip in flips:
+        stages = counted.setdefault(f"{flip['rules_before']} to {flip['rules_after']}", {})
+        stages[flip["stage"]] = stages.get(flip["stage"], 0) + 1
+    return [
+        f"Figures of cells that moved from {pair}: "
+        + ", ".join(f"{count} by {stage}" for stage, count in sorted(stages.items())) + "."
+        for pair, stages in counted.items()
+    ] or ["No cell's figure moved."]  # fmt: skip
 
 
 def _told(row: dict[str, Any] | None, rules: str) -> str:

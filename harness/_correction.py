@@ -40,14 +40,14 @@ def correction_of(
     body = ledger.body(corrects)
     if not isinstance(body, Report) or body.run != basis.run:
         raise UsageError(f"event {corrects} is no report on run {basis.run}")
-    old = [cast("dict[str, Any]", figure) for figure in body.figures if isinstance(figure, dict)]
+    old = [_figure(figure, corrects) for figure in body.figures]
     numbers: list[dict[str, Any]] = []
     for label in basis.labels:
         after = {(row["candidate"], row["metric"]): row for row in board if row["rules"] == label}
         for figure in old:
             place = (figure["candidate"], figure["metric"])
             numbers.append(
-                _pair(figure["candidate"], figure["metric"], figure["rules"], figure, label, after.pop(place, None))
+                _pair(figure["candidate"], figure["metric"], figure["rules"], figure, label, after.get(place))
             )
         for candidate, metric in after:
             if not any((figure["candidate"], figure["metric"]) == (candidate, metric) for figure in old):
@@ -64,6 +64,20 @@ def correction_of(
             for flip in _flips(ledger, basis, one, other)
         ],
     }  # fmt: skip
+
+
+def _figure(figure: Any, seq: int) -> dict[str, Any]:
+    found = cast("dict[str, Any]", figure if isinstance(figure, dict) else {})
+    named = all(isinstance(found.get(name), str) for name in ("candidate", "metric", "rules", "kind"))
+    mean = found.get("kind") == "mean" and (isinstance(found.get("rate"), int | float) or found.get("n") == 0)
+    counts = ["n", "planned", *([] if found.get("kind") == "mean" else ["k"])]
+    if (
+        not named
+        or not (mean or found.get("kind") == "rate")
+        or any(type(found.get(each)) is not int for each in counts)
+    ):
+        raise UsageError(f"event {seq} records a figure that this release can't read: {ascii(figure)[:200]}")
+    return found
 
 
 def _pair(

@@ -118,6 +118,22 @@ def test_a_digit_changed_in_what_a_correction_says_is_found(db: Path, tmp_path: 
     assert {"cell", "reason"} <= where
 
 
+@pytest.mark.parametrize("figure", [1, None, {}, {"candidate": 1}, ["x"], "figure"])
+def test_a_report_whose_event_holds_no_figures_that_can_be_read_is_not_corrected(
+    db: Path, tmp_path: Path, figure: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = written(db, tmp_path / "old.json", rules=("strict-cite",))
+    with Ledger.open(db) as ledger:
+        body = ledger.body(old.seq).model_copy(update={"figures": [figure], "blobs": {}})
+        (odd,) = ledger.append(Draft(body, causes=[old.seq], blobs={"file": old.path.read_bytes()}))
+        before = ledger.head()
+    new = tmp_path / "new.md"
+    assert cli("correct", odd.seq, "--rules", "fence-cite", "--reason", "x", "-o", new, "--db", db) == 2
+    assert "a figure that this release can't read" in capsys.readouterr().err
+    with Ledger.open(db, read_only=True) as ledger:
+        assert (ledger.head(), new.exists()) == (before, False)
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_words_of_a_correction_are_those_that_were_recorded(db: Path, tmp_path: Path, form: str) -> None:
     old, new = tmp_path / f"old.{form}", tmp_path / f"new.{form}"
@@ -291,3 +307,20 @@ def test_a_file_gets_its_name_only_when_all_is_written(tmp_path: Path) -> None:
         pass
     assert target.read_bytes() == b"x"
     assert [path.name for path in tmp_path.iterdir()] == ["r.md"]
+
+
+def test_a_report_that_had_the_rules_of_the_correction_already_is_told_so_number_by_number(
+    db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = tmp_path / "old.md", tmp_path / "new.md"
+    assert cli("report", "latest", "-o", old, "--db", db) == 0
+    capsys.readouterr()
+    assert cli("correct", old, "--rules", "fence-cite", "--reason", "why", "-o", new, "--db", db, "--json") == 0
+    done = json.loads(capsys.readouterr().out)
+    assert "not reported" not in done["notice"]
+    assert all(row["before"] is not None and row["after"] is not None for row in done["numbers"])
+    same = [row for row in done["numbers"] if row["rules_before"] == row["rules_after"]]
+    assert len(same) == len(done["numbers"]) / 2
+    assert all(row["before"] == row["after"] for row in same)
+    assert {flip["rules_before"].partition("@")[0] for flip in done["flips"]} == {"strict-cite"}
+    assert cli("check", new, "--db", db) == 0
