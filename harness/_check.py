@@ -15,9 +15,10 @@ from harness._basis import Basis, basis_of
 from harness._differences import Difference, compare_data, compare_text, count_numbers, line_endings
 from harness._errors import UsageError
 from harness._find_report import Recorded, find_recorded, read_report_file
+from harness._held_event import hold_event
 from harness._recollect import recollect
 from harness._report_data import RENDERER, REPORT_FORMAT, REPORT_VERSION, Data
-from harness._report_file import Format, data_in, data_text, format_of, render
+from harness._report_file import Format, data_in, data_text, figures_in, format_of, render
 from harness._since import Since, later, redacted_since, withheld_since
 from ledger import Ledger, verify
 
@@ -138,9 +139,11 @@ def check_report(ledger: Ledger, data: bytes, name: str) -> Check:
         return found
     alike = recorded if recorded is not None and (recorded.size, recorded.form) == (basis.size, form) else None
     kept = data_in(alike.text, form) if alike is not None and redacted_since(ledger, basis.size) else None
-    _hold_data(ledger, found, said, basis, text, kept)
-    changed += _hold_text(found, said, text, form, alike, drawn=kept is None)
-    _describe(found, changed, said)
+    should, fresh = _hold_data(ledger, found, said, basis, text, kept)
+    changed += _hold_text(found, should, fresh, text, form, alike)
+    if found.exact and recorded is not None and not found.differences:
+        found.differences += hold_event(ledger, recorded.seq, said, form)
+    _describe(found, changed, should)
     return found
 
 
@@ -155,8 +158,10 @@ def _json_laid_out_anew(text: str) -> Format | None:
     return "json" if text.lstrip().startswith("{") and f'"{REPORT_FORMAT}"' in text else None
 
 
-def _hold_data(ledger: Ledger, found: Check, said: Data, basis: Basis, text: str, kept: Data | None) -> None:
-    """The data against the events; `said` becomes what the file should have said.
+def _hold_data(
+    ledger: Ledger, found: Check, said: Data, basis: Basis, text: str, kept: Data | None
+) -> tuple[Data, Data]:
+    """The data against the events. Gives the data that the text has to show, and those that the ledger gives now.
 
     `kept` are the data that were recorded, where something was withheld since: what it was made of may be gone.
     """
@@ -187,9 +192,9 @@ def _hold_data(ledger: Ledger, found: Check, said: Data, basis: Basis, text: str
         events = ", ".join(map(str, redacted_since(ledger, basis.size)))
         says = f"what parts of this report were made of was withheld since (event {events}): not reproducible"
         found.since.append(Since("withheld", None, says, bad=True))
-    if here and not exact and kept is None:
-        said.clear()
-        said.update(fresh)
+    if kept is not None:
+        return kept, fresh
+    return (fresh if here and not exact else said), fresh
 
 
 def _drawn_here(fresh: Data, text: str, form: Format) -> bool:
@@ -232,34 +237,49 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _hold_text(
-    found: Check, said: Data, text: str, form: Format, alike: Recorded | None, *, drawn: bool
+    found: Check, should: Data, fresh: Data, text: str, form: Format, alike: Recorded | None
 ) -> Sequence[str]:
-    """The text against what the data, as the ledger gives them, look like (`drawn`), or else against what was recorded.
+    """The text against what the data that it has to show look like, or, if an older release drew it, what was recorded.
 
     `alike` is the report that the file comes closest to, of the same event and format. Gives what another program did
     to the file without changing what it says.
     """
-    if drawn and said.get("renderer") == RENDERER and said.get("version") == REPORT_VERSION:
+    renderer, version = should.get("renderer"), should.get("version")
+    if (renderer, version) == (RENDERER, REPORT_VERSION):
         try:
-            should = render(said, form).decode()
+            drawn = render(should, form).decode()
         except UsageError as problem:
             found.differences.append(Difference("the data block", str(problem), "the data of a report"))
             return ()
-    elif alike is None:
-        # Its data alone would let any text pass that somebody writes above them.
-        should = f"{RENDERER}; another release drew this, and no event records it, so nothing tells what its text was"
-        found.differences.append(Difference("renderer", ascii(said.get("renderer")), should, place=("renderer",)))
-        return ()
+    elif alike is not None and _older(renderer, RENDERER) and _older(version, REPORT_VERSION):
+        drawn = alike.text
+        found.notes.append(
+            "an older release drew it: its text was held against the bytes that were recorded, and its figures, one by"
+            " one and not by their places, against those that the data give"
+        )
+        odd = figures_in(text, form) - figures_in(render(fresh, form).decode(), form)
+        found.differences += [Difference("the text", each, "a figure that the data give") for each in sorted(odd)]
     else:
-        if drawn:
-            found.notes.append("another release drew it: its text was held against the bytes that were recorded")
-        should = alike.text
-    differences = compare_text(text, line_endings(should)[0])
+        # Its data alone would let any text pass that somebody writes above them.
+        why = "no release drew so" if not _older(1, renderer) else "check it with the release that drew it"
+        if alike is None and _older(renderer, RENDERER):
+            why = "an older release drew this, and no event records it, so nothing tells what its text was"
+        found.differences.append(Difference("renderer", ascii(renderer), f"{RENDERER}; {why}", place=("renderer",)))
+        return ()
+    differences = compare_text(text, line_endings(drawn)[0])
     if form == "json" and not found.differences and len(differences) > max(_FEW, text.count("\n") // 10):
         # Nothing but data stands in it, and they were compared one by one.
         return ("its JSON was laid out anew",)
     found.differences += differences
     return ()
+
+
+def _older(one: object, other: object) -> bool:
+    """Whether `one` is a version, and none later than `other`."""
+    whole = (
+        isinstance(one, int) and isinstance(other, int) and not isinstance(one, bool) and not isinstance(other, bool)
+    )
+    return whole and 1 <= cast("int", one) <= cast("int", other)
 
 
 def _describe(found: Check, changed: Sequence[str], said: Data) -> None:

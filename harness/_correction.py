@@ -66,7 +66,7 @@ def correction_of(
     }  # fmt: skip
 
 
-def _figure(figure: Any, seq: int) -> dict[str, Any]:
+def _figure(figure: object, seq: int) -> dict[str, Any]:
     found = cast("dict[str, Any]", figure if isinstance(figure, dict) else {})
     named = all(isinstance(found.get(name), str) for name in ("candidate", "metric", "rules", "kind"))
     mean = found.get("kind") == "mean" and (isinstance(found.get("rate"), int | float) or found.get("n") == 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import unescape
@@ -15,12 +16,14 @@ from harness._errors import UsageError
 from harness._report_data import REPORT_FORMAT
 from harness._report_document import document
 
-__all__ = ["FORMATS", "Format", "data_in", "data_text", "format_for", "format_of", "render"]
+__all__ = ["FORMATS", "Format", "data_in", "data_text", "figures_in", "format_for", "format_of", "render"]
 
 Format = Literal["md", "html", "json"]
 FORMATS: tuple[Format, ...] = ("md", "html", "json")
 _FENCE = "\n```json\n"
 _DEEPEST = 64
+_FIGURE = re.compile(r"\d+/\d+|\d+\.\d+")
+_NOT_SHOWN = re.compile(r"<style>.*?</style>|<[^>]*>", re.DOTALL)
 
 
 def data_text(data: Mapping[str, Any]) -> str:
@@ -92,6 +95,14 @@ def data_in(text: str, form: Format) -> dict[str, Any]:
     if not _shallow(cast("object", value)):
         raise UsageError(f"its data block is nested deeper than {_DEEPEST} levels, as no report is")
     return cast("dict[str, Any]", value)
+
+
+def figures_in(text: str, form: Format) -> frozenset[str]:
+    """Every fraction and decimal number that the text of a report shows above its data, in whatever digits."""
+    if form == "json":
+        return frozenset()
+    shown = text[: text.rfind(_FENCE if form == "md" else _report_html.DATA_START)]
+    return frozenset(_FIGURE.findall(_NOT_SHOWN.sub(" ", shown) if form == "html" else shown))
 
 
 def _no_constant(name: str) -> None:

@@ -19,7 +19,7 @@ from harness._report_file import format_of
 from ledger import Draft, Ledger, sync_folder
 from ledger.kinds import Report
 
-__all__ = ["Written", "check_target", "figures_of", "record_report", "write_file", "write_report"]
+__all__ = ["Written", "causes_of", "check_target", "figures_of", "record_report", "write_file", "write_report"]
 
 _PLAN = "SELECT seq FROM main.events WHERE kind = 'plan' AND run = ?"
 _SQLITE = b"SQLite format 3\0"
@@ -114,7 +114,8 @@ def figures_of(data: Data) -> list[Any]:
     ]  # fmt: skip
 
 
-def _causes(ledger: Ledger, data: Data) -> list[int]:
+def causes_of(ledger: Ledger, data: Data) -> list[int]:
+    """The seqs that a report's event rests on: the tallies of the rule sets that it shows."""
     tallies = sorted({int(each["event"]) for each in data["receipt"]["tallies"]})
     if tallies:
         return tallies
@@ -134,7 +135,7 @@ def record_report(
         run=receipt["run"], format=form, digest=file_digest(drawn), head=receipt["head"], size=receipt["size"],
         figures=json.loads(json.dumps(figures_of(data))), corrects=corrects,
     )  # fmt: skip
-    (event,) = ledger.append(Draft(body, causes=_causes(ledger, data), blobs={"file": drawn}))
+    (event,) = ledger.append(Draft(body, causes=causes_of(ledger, data), blobs={"file": drawn}))
     return Written(event.seq, event.hash, body.digest, target)
 
 

@@ -361,17 +361,19 @@ def test_a_report_taken_while_the_run_goes_on_says_so_and_reproduces_afterwards(
     assert any("the run went on" in each.says for each in found.since)
 
 
+def a_release_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness import _check, _report_data
+
+    for module in (_check, _report_data):
+        monkeypatch.setattr(module, "RENDERER", _report_data.RENDERER + 1)
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_report_of_an_older_release_is_held_against_the_recorded_bytes_and_its_data_against_the_ledger(
     own: Path, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from harness import _check, _report_data
-
-    monkeypatch.setattr(_report_data, "RENDERER", 0)
     file = written(own / "ledger.db", own / f"old.{form}").path
-    monkeypatch.undo()
-    data = data_in(file.read_text("utf-8"), form)  # pyright: ignore[reportArgumentType]
-    assert data["renderer"] == 0 != _check.RENDERER
+    a_release_later(monkeypatch)
     assert since(own / "ledger.db", file).verdict == "reproduces"
     text = file.read_text("utf-8")
     digit = text.index("1", text.index("6"))
@@ -381,17 +383,17 @@ def test_a_report_of_an_older_release_is_held_against_the_recorded_bytes_and_its
     assert f"line {line}" in {each.where for each in found.differences}
 
 
-def test_a_report_with_fewer_keys_of_an_older_form_stays_checkable(own: Path) -> None:
+def test_a_report_with_fewer_keys_of_an_older_form_stays_checkable(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Ledger.open(own / "ledger.db") as ledger:
         data = collect(ledger, find_run(ledger, "latest"), ledger.head()[0])
         for name in ("fingerprints", "repeatability", "answers"):
             del data[name]
         for row in data["scoreboard"]:
             del row["case_low"]
-        data["renderer"] = 0
         data["bars"][0]["why"] = "as an older release put it"
         drawn = render(data, "json")
         write_report(ledger, data, drawn, "json", own / "older.json")
+        a_release_later(monkeypatch)
         found = check_report(ledger, drawn, "x")
         assert (found.verdict, found.reproduced) == ("reproduces", found.numbers)
         assert any("this release tells it otherwise" in note and "an older release" in note for note in found.notes)
@@ -413,6 +415,46 @@ def test_a_file_that_names_another_renderer_passes_only_as_what_was_recorded(
         found = check_report(ledger, (re.sub(r"[0-9]/[0-9]", "9/9", shown) + sep + carried).encode(), "x")
         assert (found.verdict, found.exit_status) == ("differs", 1)
         assert "renderer" in {each.where for each in found.differences}
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+@pytest.mark.parametrize("renderer", [0, 1, 2])
+def test_a_text_that_lies_passes_not_even_where_an_event_records_it(
+    own: Path, form: str, renderer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger.open(own / "ledger.db") as ledger:
+        data = collect(ledger, find_run(ledger, "latest"), ledger.head()[0])
+        data["renderer"] = renderer
+        shown, sep, carried = render(data, form).decode().partition("The data that this report is made of")
+        lying = (re.sub(r"[0-9]/[0-9]", "9/\uff19", shown) + sep + carried).encode()
+        write_report(ledger, data, lying, form, own / f"lying.{form}")
+    assert since(own / "ledger.db", own / f"lying.{form}").verdict == "differs"
+    a_release_later(monkeypatch)
+    assert since(own / "ledger.db", own / f"lying.{form}").verdict == "differs"
+    withhold(own / "ledger.db", "3:file")
+    assert since(own / "ledger.db", own / f"lying.{form}").verdict == "differs"
+    monkeypatch.undo()
+    assert since(own / "ledger.db", own / f"lying.{form}").verdict == "differs"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("run", "b" * 16), ("size", 3), ("head", "0" * 64), ("corrects", 112), ("figures", [1, None]), ("figures", [])],
+)
+def test_an_event_that_records_a_report_otherwise_than_it_is_is_named(own: Path, name: str, value: object) -> None:
+    file = own / "again.json"
+    with Ledger.open(own / "ledger.db") as ledger:
+        data = collect(ledger, find_run(ledger, "latest"), ledger.head()[0])
+        drawn = render(data, "json")
+        made = write_report(ledger, data, drawn, "json", file)
+        assert check_report(ledger, drawn, "x").verdict == "reproduces"
+        body = ledger.body(made.seq).model_copy(update={name: value, "blobs": {}})
+        (event,) = ledger.append(Draft(body, causes=list(ledger.event(made.seq).causes), blobs={"file": drawn}))
+        found = check_report(ledger, drawn, "x")
+        assert (found.recorded, found.verdict) == (event.seq, "differs")
+        assert all(f"event {event.seq}, which records it: {name}" in each.where for each in found.differences)
+        ledger.append(Draft(ledger.body(made.seq).model_copy(update={"blobs": {}}), causes=[1], blobs={"file": drawn}))
+        assert "causes" in check_report(ledger, drawn, "x").differences[0].where
 
 
 def laid_out(data: dict[str, Any], how: str) -> str:
