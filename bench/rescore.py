@@ -111,9 +111,14 @@ def bare(replies: list[tuple[Reply, Case]], names: tuple[str, ...]) -> float:
 
 def rescored(made: Path, run: str, names: tuple[str, ...], workers: int, *, again: bool = False) -> float:
     """Cells/s of one rescore of a fresh copy; with `again`, of a second one, which has nothing to derive."""
-    copy = made.with_name("copy.db")
-    shutil.copyfile(made, copy)
-    gc.collect()
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        copy = Path(folder) / "copy.db"
+        shutil.copyfile(made, copy)
+        gc.collect()
+        return _rescored(copy, run, names, workers, again=again)
+
+
+def _rescored(copy: Path, run: str, names: tuple[str, ...], workers: int, *, again: bool) -> float:
     with Ledger.open(copy) as ledger:
         rules = [load_rules(SUITE, name) for name in names]
         if again:
@@ -123,7 +128,6 @@ def rescored(made: Path, run: str, names: tuple[str, ...], workers: int, *, agai
         took = time.perf_counter() - start
         cells = len(ledger.rows("SELECT 1 FROM main.events WHERE run = ? AND kind = 'cell'", (run,)))
         assert again == (done.appended == 0) and done.flips
-    copy.unlink()
     return cells / took
 
 
