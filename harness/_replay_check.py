@@ -22,6 +22,7 @@ from harness._errors import HarnessError, RefusedError, UsageError
 from harness._moved_code import MovedModule, moved_modules
 from harness._named_rules import frozen_labels
 from harness._replay_compare import Difference, Recorded, difference_of, tally_difference
+from harness._replay_strays import strays_of, unplanned_runs
 from harness._replies import Place, Row, attempt_rows, lay_attempts, place_at, read_places, read_plan, read_replies
 from harness._rules import RuleSet
 from harness._suite import Ask, Case
@@ -36,18 +37,7 @@ _DERIVED = (
     "SELECT seq, kind, cell, causes, body FROM main.events WHERE run = ? AND kind IN ('parse', 'confirm', 'score')"
     " AND cell BETWEEN ? AND ? ORDER BY cell, seq"
 )
-# Cells that the plan hasn't, and what was derived for them.
-_STRAYS = (
-    "SELECT seq, kind, cell, CASE kind WHEN 'cell' THEN '' ELSE body ->> '$.rules' END FROM main.events"
-    " WHERE run = ?1 AND kind IN ('cell', 'parse', 'confirm', 'score') AND cell > ?2"
-    " UNION ALL SELECT seq, kind, cell, body ->> '$.rules' FROM main.events"
-    " WHERE run = ?1 AND kind = 'tally' AND ?2 = 0 ORDER BY seq"
-)
 _LOST = "SELECT seq FROM main.events WHERE run = ? AND kind = 'fault' AND body ->> '$.reason' = 'fate_unknown'"
-_UNPLANNED = (
-    "SELECT DISTINCT run FROM main.events WHERE kind IN ('cell', 'parse', 'confirm', 'score', 'tally')"
-    " AND run NOT IN (SELECT run FROM main.events WHERE kind = 'plan')"
-)
 _CELLS_AT_ONCE = 500
 
 
@@ -109,8 +99,8 @@ class RulesChecked:
 
 @dataclass(frozen=True)
 class Checked:
-    """One run, rule set by rule set. `strays` are events of cells that the plan hasn't; `skipped` says why a run wasn't
-    checked at all (a probe), or is empty."""
+    """One run, rule set by rule set. `strays` have no place in it (harness._replay_strays); `skipped` says why it
+    wasn't checked at all (a probe), or is empty."""
 
     run: str
     rules: tuple[RulesChecked, ...]
@@ -167,16 +157,8 @@ def check_run(
     check.go()
     if label is not None and label not in check.by_label:
         raise UsageError(f"run {run} was never scored under {label!a}")
-    strays = _strays(ledger, run, plan.cells) if label is None else ()
+    strays = strays_of(ledger, run, plan.cells) if label is None else ()
     return Checked(run, tuple(each.done() for each in check.by_label.values()), strays=strays)
-
-
-def _strays(ledger: Ledger, run: str, planned: int) -> tuple[Difference, ...]:
-    of = f"one of the {planned} planned" if planned else "a run with a plan"
-    return tuple(
-        Difference(run, cell, "", kind, label or "", seq, (("cell", str(cell), of),))
-        for seq, kind, cell, label in ledger.sql(_STRAYS, (run, planned))
-    )
 
 
 def check_runs(ledger: Ledger, runs: Iterable[str] | None = None) -> Iterator[Checked]:
@@ -188,8 +170,8 @@ def check_runs(ledger: Ledger, runs: Iterable[str] | None = None) -> Iterator[Ch
         except HarnessError as error:
             yield Checked(run, (), str(error))
     if runs is None:
-        for (run,) in ledger.sql(_UNPLANNED).fetchall():
-            yield Checked(run, (), strays=_strays(ledger, run, 0))
+        for run in unplanned_runs(ledger):
+            yield Checked(run, (), strays=strays_of(ledger, run, 0))
 
 
 class _Rules:

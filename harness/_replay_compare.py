@@ -40,8 +40,8 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A recorded event that this code derives otherwise. `kind` is its stage: parse, confirm, score, or tally; or cell,
-    for one that the plan hasn't.
+    """A recorded event that this code derives otherwise. `kind` is its stage: parse, confirm, score, or tally; or cell
+    or reuse, for one that has no place in its run.
 
     `fields` holds (name, as recorded, as derived), the values as JSON text, shortened; cell 0 is the run's own.
     """

@@ -16,6 +16,7 @@ from harness._errors import UsageError
 from harness._replay_check import check_run, check_runs, deep
 from harness._rescore import rescore_run
 from ledger import Draft, Event, Ledger
+from ledger.kinds import Reuse
 from tests.harness.answered import (
     FENCED,
     OPEN,
@@ -163,6 +164,20 @@ def test_a_score_that_goes_back_to_an_earlier_attempt_is_named(ledger: Ledger) -
     seq = forge(ledger, early, 1, early.causes)
     (found,) = [each for each in check_run(ledger, made.run).differences if each.kind == "score"]
     assert (found.seq, [name for name, *_ in found.fields]) == (seq, ["evidence"])
+
+
+@pytest.mark.parametrize(("of", "good"), [(1, True), (3, False)])
+def test_a_response_that_was_taken_over_must_have_been_of_the_same_identity(
+    ledger: Ledger, of: int, good: bool
+) -> None:
+    first, second = answered_run(ledger), answered_run(ledger, {1: UNASKED}, closed=False)
+    response, cell = of_kind(ledger, "response", first.run, of), of_kind(ledger, "cell", second.run, 1)
+    reuse = Draft(Reuse(of=response.seq, hash=response.hash), run=second.run, cell=1, causes=[cell.seq, response.seq])
+    (event,) = ledger.append(reuse)
+    rescore_run(ledger, second.run, rules_of("fence-span"))
+    checked = check_run(ledger, second.run)
+    assert checked.ok is good
+    assert [(each.seq, each.kind, each.cell) for each in checked.strays] == ([] if good else [(event.seq, "reuse", 1)])
 
 
 def test_an_attempt_whose_fate_nobody_knows_overtakes_nothing(ledger: Ledger) -> None:
