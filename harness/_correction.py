@@ -76,7 +76,9 @@ def _figure(figure: object, seq: int) -> dict[str, Any]:
         or not (mean or found.get("kind") == "rate")
         or any(type(found.get(each)) is not int for each in counts)
     ):
-        raise UsageError(f"event {seq} records a figure that this release can't read: {ascii(figure)[:200]}")
+        raise UsageError(
+            f"event {seq} records a figure that this release can't read: {ascii(cast('object', figure))[:200]}"
+        )
     return found
 
 
