@@ -1,5 +1,6 @@
 """Bars: what a rule set's figures must come to, and what to conclude when one doesn't.
 
+    bars = ["METRIC >= 9/12"]               or, with what to conclude:
     [[bars]]
     bar = "METRIC >= 9/12"                  >=, >, <= or < ; a fraction, a decimal number or a percentage
     fails = "one sentence for people"
@@ -94,11 +95,11 @@ def read_bars(listed: Any, metrics: Sequence[str]) -> tuple[Bar, ...]:
         raise RulesError("[[bars]]: expected tables with bar and fails")
     found: list[Bar] = []
     for item in cast("list[Any]", listed):
-        given = cast("dict[str, Any]", item if isinstance(item, dict) else {})
+        given = cast("dict[str, Any]", item if isinstance(item, dict) else {"bar": item})
         if not {"bar"} <= set(given) <= {"bar", "fails"}:
             raise RulesError(f"[[bars]]: expected bar and fails in each, got {ascii(given)[:200]}")
         if not isinstance(given["bar"], str) or not isinstance(given.get("fails", ""), str):
-            raise RulesError("[[bars]]: expected text for bar and fails")
+            raise RulesError(f"[[bars]]: expected text for bar and fails, got {ascii(given)[:200]}")
         found.append(parse_bar(given["bar"], metrics, given.get("fails", "")))
     for bar in found:
         if sum((bar.metric, bar.op, bar.threshold) == (o.metric, o.op, o.threshold) for o in found) > 1:

@@ -172,7 +172,7 @@ def parse_prediction(file: bytes, where: str, metrics: Sequence[str] | None = No
 
 
 def _expectation(item: Any, where: str, metrics: Sequence[str] | None) -> Expectation:
-    given = cast("dict[str, Any]", item if isinstance(item, dict) else {})
+    given = cast("dict[str, Any]", item if isinstance(item, dict) else {"bar": item} if isinstance(item, str) else {})
     if "bar" in given and set(given) <= _BAR:
         text = _text(given, "bar", where)
         try:

@@ -59,6 +59,9 @@ def _numbers(pair: Compared) -> Iterator[str]:
         ["metric", "A", "B", "both", "only A", "only B", "neither", "A - B", "95% interval", "exact McNemar p"],
         [_row(each) for each in pair.metrics],
     )
+    yield "* decides outcomes. A and B count cases with 1; both, only A and so on count the paired cases with 1 there."
+    if any(each.p is not None for each in pair.metrics):
+        yield "One is called higher where p is under 0.05 and the interval does not span zero; else it is inconclusive."
     seeds = {(each.interval.resamples, each.interval.seed) for each in pair.metrics if each.interval is not None}
     for resamples, seed in seeds:
         yield f"Intervals of A - B: {resamples:,} resamples of the cases, percentile, seed {seed}."

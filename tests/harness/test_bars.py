@@ -108,9 +108,15 @@ def test_a_mean_is_held_against_a_bar_too() -> None:
 
 @pytest.mark.parametrize(
     "listed",
-    [{}, "x", ["direction >= 1/2"], [{}], [{"bar": 1}], [{"bar": "exact >= 1/2", "fails": 3}],
+    [{}, "x", [1], [{}], [{"bar": 1}], [{"bar": "exact >= 1/2", "fails": 3}],
      [{"bar": "exact >= 1/2", "when": "x"}], [{"bar": "exact >= 1/2"}, {"bar": "exact >= 2/4"}]],
 )  # fmt: skip
 def test_a_list_of_bars_that_is_none_is_refused(listed: Any) -> None:
     with pytest.raises(RulesError):
         read_bars(listed, METRICS)
+
+
+def test_a_bar_without_a_conclusion_may_be_written_as_text_alone() -> None:
+    assert [bar.text for bar in read_bars(["direction >= 1/2", {"bar": "exact < 1"}], METRICS)] == [
+        "direction >= 1/2", "exact < 1",
+    ]  # fmt: skip
