@@ -29,7 +29,7 @@ from harness._suite import Ask, Case
 from harness._thaw import thaw_cases, thaw_rules
 from harness.suites import Stages, stages
 from ledger import Ledger, LedgerError, Prepared
-from ledger.kinds import Fault, Plan, Score
+from ledger.kinds import Plan, Score
 
 __all__ = ["Checked", "RulesChecked", "check_run", "check_runs", "deep"]
 
@@ -286,7 +286,7 @@ class _Check:
                 rules.scores.append((event.seq, event.cell, event.body))
             evidence, failed = cell.rests_on(event)
             overtaken = cell.overtaken(event, evidence)
-            if overtaken and not self._lost(cell, overtaken):
+            if overtaken:
                 fields = (("evidence", f"event {evidence}" if evidence else "none", f"event {overtaken}"),)
                 where = (self.run, cell.place.cell, cell.place.case[1])
                 rules.note(Difference(*where, event.kind, label, event.seq, fields))
@@ -309,15 +309,6 @@ class _Check:
                 rules.internal += 1
                 continue
             rules.note(difference_of(self.ledger, self.run, event, derived[key], cell.place.case[1], label))
-
-    def _lost(self, cell: _Cell, evidence: int) -> bool:
-        """Whether an attempt ended without anybody knowing what became of it: a run that was interrupted then closes
-        with what it knew before, and that is honest."""
-        faults = [
-            row.seq for row in cell.rows if row.kind == "fault" and (evidence == row.seq or evidence in row.causes)
-        ]
-        bodies = [self.ledger.body(seq) for seq in faults]
-        return any(isinstance(body, Fault) and body.reason == "fate_unknown" for body in bodies)
 
     def _without_reply(self, cell: _Cell, event: Recorded, rules: RuleSet, entry: Stages) -> Difference | None:
         """A score of a cell that was not asked, or whose fate nobody knows, as far as it had come by then."""
@@ -420,7 +411,7 @@ class _Cell:
             attempts = lay_attempts(self.rows[:before]).get(self.place.cell, ())
             known = [each.response or each.fault for each in attempts]
             last = known[-1] if known else 0
-            vague = last == 0 or last in self.lost
+            vague = last == 0 or attempts[-1].fault in self.lost
             self.stood[before] = (last, {0, *known} if vague else {last})
         last, may = self.stood[before]
         return 0 if evidence in may else last or max(may)
