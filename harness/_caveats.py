@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from harness._fingerprint import case_set, plan_of, resolved_models
 from harness._history import read_history
+from harness._replaced import replaced, replaced_words
 from ledger import Ledger, not_reproducible, over_views, run_status, standing_of
 
 __all__ = ["caveats"]
 
 _RUN = over_views("SELECT status FROM runs WHERE run = ?")
 _STANDING = over_views("SELECT rules, standing, because FROM rule_standing WHERE run = ?")
+_STANDS_ON = over_views("SELECT rules, freeze FROM run_rules WHERE run = ?")
 _CELLS = "SELECT count(*) AS cells FROM main.events WHERE run = ? AND kind = 'cell'"
 
 
@@ -23,6 +27,11 @@ def caveats(ledger: Ledger, run: str, candidate: str, rules: Sequence[str]) -> l
     if standing.superseded is not None:
         how = f"by {standing.by}" if standing.by else "without a successor"
         said.append(f"SUPERSEDED {how} (event {standing.superseded}, {standing.category}): {standing.reason}")
+    said += [
+        f"SUPERSEDED: it rests on {of}, replaced {how} (event {row['event']}, {row['category']}): {row['reason']}"
+        for row in replaced(_views(ledger), run, _freezes(ledger, run, rules))
+        for of, how in (replaced_words(row),)
+    ]
     if any(standing.taints_number(candidate, label) for label in rules):
         said += [f"TAINTED by event {mark.taint} ({mark.what}:{mark.id}): {mark.reason}" for mark in standing.taints]
     for (mine, label), cells in not_reproducible(ledger, run).items():
@@ -52,3 +61,15 @@ def caveats(ledger: Ledger, run: str, candidate: str, rules: Sequence[str]) -> l
     if not case_set(ledger, run, plan).whole:
         said.append("the list of its cases was withheld, so whether the case sets are the same can't be told")
     return said + read_history(ledger, run).sentences()
+
+
+def _views(ledger: Ledger) -> Callable[[str, Sequence[Any]], list[dict[str, Any]]]:
+    return lambda query, parameters: ledger.rows(over_views(query), parameters)
+
+
+def _freezes(ledger: Ledger, run: str, rules: Sequence[str]) -> set[int]:
+    """The freezes that the numbers of a run rest on under these rule sets: its own files, and theirs."""
+    sets = {row["freeze"]: row["rules"] for row in ledger.rows(_STANDS_ON, (run,))}
+    (plan,) = ledger.rows("SELECT causes FROM main.events WHERE run = ? AND kind = 'plan'", (run,))
+    own = {int(seq) for seq in json.loads(plan["causes"]) if int(seq) not in sets}
+    return own | {int(freeze) for freeze, label in sets.items() if label in rules}

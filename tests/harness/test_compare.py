@@ -430,3 +430,14 @@ def test_nothing_is_written_by_a_comparison(ledger: Ledger) -> None:
     with Ledger.open(ledger.path, read_only=True) as reader:
         compare(reader, run)
     assert ledger.head() == before
+
+
+def test_a_side_whose_frozen_fixture_was_superseded_says_so_above_the_numbers(ledger: Ledger) -> None:
+    a = scored_run(ledger, {"a/x": outcomes(TWELVE, 3)})
+    b = scored_run(ledger, {"b/y": outcomes(TWELVE, 3)})
+    plan = ledger.body(next(ledger.events(kind="plan", run=a)))
+    assert isinstance(plan, Plan)
+    target = Target(what="freeze", id=str(plan.fixtures[0].freeze))
+    ledger.append(Draft(Supersede(target=target, by=None, category="fixture", reason="one gold is wrong")))
+    found = compare(ledger, a, b)
+    assert any("it rests on event" in each and "one gold is wrong" in each for each in found.pairs[0].warnings)
