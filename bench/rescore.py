@@ -6,7 +6,8 @@ was recorded, derives, appends three events a cell, tallies, counts every figure
 that flipped with the switch that moved it. The bare loop has replies and cases in memory and calls `derive`, nothing
 else. Under three rule sets at once, of which two read alike, it is the same: three times `derive` for each cell.
 
-Rounds alternate; each figure is the median of its rounds, by the wall. Run with `python bench/rescore.py [CELLS]`.
+Rounds alternate; each figure is the median of its rounds: by the wall, and, where there is one process, by its seconds
+of CPU, which others on the machine disturb less. Run with `python bench/rescore.py [CELLS]`.
 """
 
 from __future__ import annotations
@@ -98,18 +99,30 @@ def make(path: Path, cells: int) -> tuple[str, list[tuple[Reply, Case]]]:
     return run, replies
 
 
-def bare(replies: list[tuple[Reply, Case]], names: tuple[str, ...]) -> float:
+Took = tuple[float, float]
+"""Cells/s by the wall, and by CPU."""
+
+
+def took(cells: int, since: Took) -> Took:
+    return cells / (time.perf_counter() - since[0]), cells / (time.process_time() - since[1])
+
+
+def now() -> Took:
+    return time.perf_counter(), time.process_time()
+
+
+def bare(replies: list[tuple[Reply, Case]], names: tuple[str, ...]) -> Took:
     """Cells/s of `derive` in a loop, under each of these rule sets."""
     stages = SUITE.stage_functions
     gc.collect()
-    start = time.perf_counter()
+    start = now()
     for rules in [load_rules(SUITE, name) for name in names]:
         for reply, case in replies:
             derive(reply, ask=SUITE.ask, stages=stages, case=case, rules=rules)
-    return len(replies) / (time.perf_counter() - start)
+    return took(len(replies), start)
 
 
-def rescored(made: Path, run: str, names: tuple[str, ...], workers: int, *, again: bool = False) -> float:
+def rescored(made: Path, run: str, names: tuple[str, ...], workers: int, *, again: bool = False) -> Took:
     """Cells/s of one rescore of a fresh copy; with `again`, of a second one, which has nothing to derive."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         copy = Path(folder) / "copy.db"
@@ -118,23 +131,23 @@ def rescored(made: Path, run: str, names: tuple[str, ...], workers: int, *, agai
         return _rescored(copy, run, names, workers, again=again)
 
 
-def _rescored(copy: Path, run: str, names: tuple[str, ...], workers: int, *, again: bool) -> float:
+def _rescored(copy: Path, run: str, names: tuple[str, ...], workers: int, *, again: bool) -> Took:
     with Ledger.open(copy) as ledger:
         rules = [load_rules(SUITE, name) for name in names]
         if again:
             rescore_run(ledger, run, rules)
-        start = time.perf_counter()
-        done = rescore_run(ledger, run, rules, workers=workers)
-        took = time.perf_counter() - start
         cells = len(ledger.rows("SELECT 1 FROM main.events WHERE run = ? AND kind = 'cell'", (run,)))
+        start = now()
+        done = rescore_run(ledger, run, rules, workers=workers)
+        found = took(cells, start)
         assert again == (done.appended == 0) and done.flips
-    return cells / took
+    return found
 
 
 def main() -> None:
     cells = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     one, three = ("fence-cite",), ("fence-cite", "fence-span", "as-of-2026-07-01")
-    sides: dict[str, tuple[tuple[str, ...], Callable[[], float]]] = {}
+    sides: dict[str, tuple[tuple[str, ...], Callable[[], Took]]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         made = Path(folder) / "bench.db"
         run, replies = make(made, cells)
@@ -143,16 +156,19 @@ def main() -> None:
             sides[f"{what}: one process"] = (names, partial(rescored, made, run, names, 1))
             sides[f"{what}: two processes"] = (names, partial(rescored, made, run, names, 2))
         sides["nothing left to derive"] = (one, partial(rescored, made, run, one, 1, again=True))
-        found: dict[str, list[float]] = {name: [] for name in sides}
+        found: dict[str, list[Took]] = {name: [] for name in sides}
         for _ in range(ROUNDS):
             for name, (_, measure) in sides.items():
                 found[name].append(measure())
-    loops = {one: statistics.median(found["one rule set: bare loop"])}
-    loops[three] = statistics.median(found["three at once: bare loop"])
-    print(f"{len(replies)} cells, on {os.cpu_count()} processors")
+    medians = {
+        name: tuple(statistics.median(side) for side in zip(*rounds, strict=True)) for name, rounds in found.items()
+    }
+    print(f"{len(replies)} cells, on {os.cpu_count()} processors; of the bare loop, by the wall and by CPU")
     for name, (names, _) in sides.items():
-        median = statistics.median(found[name])
-        print(f"{name:<30}{median:>8,.0f} cells/s{median / loops[names]:>8.2f} of the bare loop")
+        loop = medians[f"{'one rule set' if names is one else 'three at once'}: bare loop"]
+        wall, cpu = (mine / its for mine, its in zip(medians[name], loop, strict=True))
+        by_cpu = "" if "two processes" in name else f"{cpu:>8.2f}"
+        print(f"{name:<30}{medians[name][0]:>8,.0f} cells/s{wall:>8.2f}{by_cpu}")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ Each append holds whole cells, so whatever stops a rescore, the next one does wh
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -114,8 +115,19 @@ def rescore_run(
                 f"{each.label} was frozen with other code; under this one {each.name} is another rule set"
             )
     base = _against(ledger, run, plan, against)
-    with nullcontext() if dry_run else hold_run(ledger.path, run):
+    with nullcontext() if dry_run else hold_run(ledger.path, run), _few_collections():
         return _Rescore(ledger, run, seq, plan, rules, dry_run=dry_run).go(base, workers, progress)
+
+
+@contextmanager
+def _few_collections() -> Generator[None]:
+    """Look for cycles seldom: deriving makes none, and each look walks everything that waits for its append."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def _against(ledger: Ledger, run: str, plan: Plan, wanted: str | None) -> str:
