@@ -69,7 +69,7 @@ def _views(ledger: Ledger) -> Callable[[str, Sequence[Any]], list[dict[str, Any]
 
 def _freezes(ledger: Ledger, run: str, rules: Sequence[str]) -> set[int]:
     """The freezes that the numbers of a run rest on under these rule sets: its own files, and theirs."""
-    sets = {row["freeze"]: row["rules"] for row in ledger.rows(_STANDS_ON, (run,))}
+    sets = {row["freeze"]: row["rules"] for row in ledger.rows(_STANDS_ON, (run,)) if row["freeze"]}
     (plan,) = ledger.rows("SELECT causes FROM main.events WHERE run = ? AND kind = 'plan'", (run,))
     own = {int(seq) for seq in json.loads(plan["causes"]) if int(seq) not in sets}
     return own | {int(freeze) for freeze, label in sets.items() if label in rules}

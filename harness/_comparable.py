@@ -194,11 +194,11 @@ def _sections(ledger: Ledger, duel: Duel) -> tuple[str, ...]:
     return tuple(name for name in _SHOWN if getattr(ours, name) != getattr(theirs, name)) or ("about or layout alone",)
 
 
-def _freeze(ledger: Ledger, side: Side) -> int:
+def _freeze(ledger: Ledger, side: Side) -> int | None:
     from ledger import over_views
 
     query = over_views("SELECT freeze FROM run_rules WHERE run = ? AND rules = ?")
-    return int(ledger.rows(query, (side.run, side.rules))[0]["freeze"])
+    return ledger.rows(query, (side.run, side.rules))[0]["freeze"]
 
 
 def _behaviour(ledger: Ledger, duel: Duel) -> Behaviour:

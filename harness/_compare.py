@@ -149,7 +149,7 @@ def _directions(ledger: Ledger, side: Side) -> dict[str, bool]:
     from harness._thaw import thaw_rules
 
     try:
-        found = thaw_rules(ledger, int(ledger.rows(_FREEZE, (side.run, side.rules))[0]["freeze"]))
+        found = thaw_rules(ledger, ledger.rows(_FREEZE, (side.run, side.rules))[0]["freeze"])
     except HarnessError:
         return {}
     return {metric.name: metric.higher_is_better for metric in found.metrics}

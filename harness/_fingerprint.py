@@ -158,7 +158,7 @@ def fingerprints(ledger: Ledger, run: str, rules: str, candidate: str) -> Finger
 
 def _frozen_rules(ledger: Ledger, run: str, rules: str) -> Freeze:
     for row in ledger.rows(_FREEZE, (run, rules)):
-        body = ledger.body(int(row["freeze"]))
+        body = None if row["freeze"] is None else ledger.body(int(row["freeze"]))
         if isinstance(body, Freeze):
             return body
     raise UsageError(f"run {run} was not scored under {rules!a}")

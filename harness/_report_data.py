@@ -229,7 +229,7 @@ def _frozen(then: AsOf, run: str, rule_freezes: Sequence[int], first: int | None
     return kept
 
 
-def _thawed(ledger: Ledger, freeze: int) -> RuleSet | str:
+def _thawed(ledger: Ledger, freeze: int | None) -> RuleSet | str:
     """The rule set of a freeze, or why nobody can read it any more."""
     try:
         return thaw_rules(ledger, freeze)

@@ -48,11 +48,13 @@ def frozen_sources(ledger: Ledger, freeze: int) -> Mapping[str, bytes]:
     return {module: text.encode() for module, text in texts.items()}
 
 
-def thaw_rules(ledger: Ledger, freeze: int) -> RuleSet:
-    """The rule set of a freeze, under its own label and with its own sources.
+def thaw_rules(ledger: Ledger, freeze: int | None) -> RuleSet:
+    """The rule set of a freeze, under its own label and with its own sources; None is one that nobody can name.
 
     It is applied by the code here, which may be another: `moved_sources` says. Raises RefusedError.
     """
+    if freeze is None:
+        raise RefusedError("no freeze of this rule set is named in the ledger")
     sources = frozen_sources(ledger, freeze)
     body = ledger.body(freeze)
     if not isinstance(body, Freeze) or body.what != "rules":

@@ -8,7 +8,8 @@ import pytest
 from harness._rescore import rescore_run
 from harness._rules import load_rules
 from harness._suite import load_suite
-from ledger import Ledger, as_of, over_views
+from ledger import Draft, Ledger, as_of, over_views
+from ledger.kinds import Freeze, Tally
 from tests.harness.experiments import Experiment
 from tests.harness.models import Answer, model_server
 from tests.harness.test_run import perfect
@@ -75,3 +76,19 @@ def test_as_of_an_earlier_event_the_later_rule_set_was_not_there(lab: Experiment
     with Ledger.open(lab.db, read_only=True) as ledger:
         assert ledger.rows(over_views("SELECT * FROM scoreboard WHERE run = ?", as_of(size)), (run,)) == before
         assert len(ledger.rows("SELECT * FROM main.scoreboard WHERE run = ?", (run,))) == 2 * len(before)
+
+
+def test_a_tally_that_names_a_freeze_of_another_rule_set_makes_nothing_confirmatory(lab: Experiment) -> None:
+    lab.harness("freeze", "authority", "--rules", "strict-cite")
+    run = ask(lab, "--rules", "strict-cite")
+    lab.harness("rescore", run, "--rules", "fence-cite")
+    with Ledger.open(lab.db) as ledger:
+        rules = {event.seq: ledger.body(event) for event in ledger.events(kind="freeze")}
+        early = next(seq for seq, body in rules.items() if isinstance(body, Freeze) and body.what == "rules")
+        told = ledger.body(list(ledger.events(kind="tally", run=run))[-1])
+        assert isinstance(told, Tally)
+        assert told.freeze > early
+        forged = told.model_copy(update={"freeze": early, "blobs": {}})
+        plan = next(ledger.events(kind="plan", run=run))
+        ledger.append(Draft(forged, run=run, causes=[early, plan.seq]))
+    assert standing(lab, run) == {"strict-cite": "confirmatory", "fence-cite": "post hoc"}
