@@ -11,6 +11,7 @@ Each append holds whole cells, so whatever stops a rescore, the next one does wh
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ __all__ = ["Figure", "Rescored", "find_rule_sets", "rescore_run"]
 _DONE = "SELECT body ->> '$.rules', cell, max(seq) FROM main.events WHERE run = ? AND kind = 'score' GROUP BY 1, 2"
 _TALLIED = "SELECT body ->> '$.rules', max(seq) FROM main.events WHERE run = ? AND kind = 'tally' GROUP BY 1"
 _MANY = 5_000
-"""Cells from which on several processes are worth their start, where the caller leaves the number open."""
+"""Derivations from which on several processes are worth their start, where the caller leaves the number open."""
+_MOST_WORKERS = 8
 
 Progress = Callable[[int, int], None]
 
@@ -236,9 +238,9 @@ class _Rescore:
         if not batches:
             return
         if workers == 0:
-            import os
-
-            workers = min(os.cpu_count() or 1, 8) if len(todo) * len(self.rules) >= _MANY else 1
+            # One is left for the process that appends.
+            several = max(1, min((os.cpu_count() or 1) - 1, _MOST_WORKERS))
+            workers = several if len(todo) * len(self.rules) >= _MANY else 1
         if workers == 1:
             deriver = Deriver(
                 self.ledger, self.run, cast("Ask", self.plan.ask), self.plan.candidates, stages(self.rules[0].stages),

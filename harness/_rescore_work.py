@@ -156,6 +156,19 @@ def _in_a_worker() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+@contextmanager
+def _interrupts_wait() -> Generator[None]:
+    """Ctrl-C waits until the block has ended: a process that is started in it never hears of one."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def derived_by(job: Job, batches: Sequence[Batch], workers: int) -> Generator[tuple[list[Prepared], list[Score]]]:
     """What `Deriver.derive` gives for each batch, in order, worked out by so many processes.
 
@@ -165,7 +178,8 @@ def derived_by(job: Job, batches: Sequence[Batch], workers: int) -> Generator[tu
     with _pool(workers) as pool:
         try:
             for batch in batches:
-                waiting.append(pool.submit(_derive_elsewhere, job, batch))
+                with _interrupts_wait():
+                    waiting.append(pool.submit(_derive_elsewhere, job, batch))
                 if len(waiting) >= workers * _AHEAD:
                     yield _with_scores(waiting.popleft().result())
             while waiting:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
-from ledger import Ledger
-from tests.harness.answered import FENCED, answered_run
+from harness._rescore import rescore_run
+from ledger import Ledger, verify
+from tests.harness.answered import FENCED, answered_run, rules_of
 from tests.harness.experiments import Experiment
 from tests.harness.models import Answer, model_server
-from tests.harness.test_run import BIN, ROOT
+from tests.harness.test_run import BIN, ROOT, wait_for
 
 
 def harness(db: Path, *arguments: str, expect: int = 0) -> tuple[str, str]:
@@ -60,3 +62,25 @@ def test_a_probe_has_no_rule_set_to_move_against(tmp_path: Path) -> None:
     with model_server(lambda prompt: Answer("{}")) as server:
         run = lab.harness("probe", "ollama/m", "--prompt", "hi", "--base-url", server.url, "--ask", "object")["run"]
     assert "is a probe" in lab.harness("rescore", run, "--rules", "default", expect=2)["errors"]
+
+
+def test_ctrl_c_ends_it_in_a_word_and_whatever_was_appended_is_whole(ledger: Ledger) -> None:
+    made = answered_run(ledger, epochs=250)
+    ledger.close()
+    process = subprocess.Popen(
+        [BIN / "harness", "rescore", made.run, "--rules", "fence-cite", "--workers", "2", "--db", ledger.path],
+        cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    with Ledger.open(ledger.path, read_only=True) as reader:
+        planned = len(list(reader.events(kind="score")))
+        # The rule set is frozen first, so by then the processes are on their way.
+        wait_for(lambda: len(list(reader.events(kind="freeze"))) == 4 or process.poll() is not None)
+    os.killpg(process.pid, signal.SIGINT)
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "interrupted\n"), out
+    with Ledger.open(ledger.path) as writer:
+        done = rescore_run(writer, made.run, rules_of("fence-cite"))
+        assert len(list(writer.events(kind="score"))) == 2 * planned
+        assert len(list(writer.events(kind="freeze"))) == 4
+        assert done.derived[done.rules[0]] > 0
+    assert verify(ledger.path).verdict == "CONSISTENT"
