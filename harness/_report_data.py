@@ -125,6 +125,8 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
     tried = then.rows(_STANDING, (run,))
     kept = _kept(run, [each["rules"] for each in tried], rules)
     tallies = {each["rules"]: each["seq"] for each in then.rows(_TALLIES, (run,))}
+    # NULL is a rule set of which no freeze is named: nothing stands behind it.
+    freezes = {each["rules"]: each["freeze"] for each in tried if each["rules"] in kept and each["freeze"] is not None}
     thawed = {each["rules"]: _thawed(ledger, each["freeze"]) for each in tried if each["rules"] in kept}
     board = _board(then, run, kept, tallies, clustered=row["epochs"] > 1)
     for each in board:
@@ -134,7 +136,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
     first = next((each["first_response"] for each in tried), None)
     candidates = [str(each) for each in json.loads(row["candidates"])]
     bars, unread = _bars(board, thawed, candidates)
-    frozen = _frozen(then, run, [each["freeze"] for each in tried if each["rules"] in kept], first)
+    frozen = _frozen(then, run, list(freezes.values()), first)
     return {
         "report": REPORT_FORMAT,
         "version": REPORT_VERSION,
@@ -168,7 +170,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         ],
         "fingerprints": _fingerprints(ledger, run, kept, candidates),
         "receipt": _receipt(
-            then, run, {each["rules"]: each["freeze"] for each in tried if each["rules"] in kept}, tallies
+            then, run, freezes, tallies
         ),
     }  # fmt: skip
 

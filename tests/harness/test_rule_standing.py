@@ -92,3 +92,25 @@ def test_a_tally_that_names_a_freeze_of_another_rule_set_makes_nothing_confirmat
         plan = next(ledger.events(kind="plan", run=run))
         ledger.append(Draft(forged, run=run, causes=[early, plan.seq]))
     assert standing(lab, run) == {"strict-cite": "confirmatory", "fence-cite": "post hoc"}
+    report, file = lab.harness("report", run), lab.folder / "r.md"
+    assert {row["rules"].partition("@")[0]: row["standing"] for row in report["scoreboard"]}["fence-cite"] == "post hoc"
+    lab.harness("report", run, "-o", str(file))
+    lab.harness("check", str(file))
+    lab.harness("compare", run, "--rules", "strict-cite", "--rules", "fence-cite")
+
+
+def test_a_rule_set_of_which_no_freeze_is_named_is_post_hoc_and_breaks_no_command(lab: Experiment) -> None:
+    run = ask(lab, "--rules", "strict-cite")
+    with Ledger.open(lab.db) as ledger:
+        told = ledger.body(next(ledger.events(kind="tally", run=run)))
+        assert isinstance(told, Tally)
+        forged = told.model_copy(update={"rules": "unheard@000000000000", "blobs": {}})
+        plan = next(ledger.events(kind="plan", run=run))
+        ledger.append(Draft(forged, run=run, causes=[plan.seq]))
+    assert standing(lab, run)["unheard"] == "post hoc"
+    file = lab.folder / "r.html"
+    lab.harness("report", run, "-o", str(file))
+    lab.harness("check", str(file))
+    lab.harness("compare", run, "--rules", "strict-cite", "--rules", "unheard", "--force", expect=2)
+    lab.harness("replay", "--check", run, expect=1)
+    lab.harness("rules", "list")
