@@ -200,8 +200,10 @@ def render_report(report: RunReport) -> Sequence[object]:
         shown.append(_board_table(report, rules, candidate))
     if data["bars"] or data["bars_unread"]:
         lines = [
-            (bar["bar"], bar["rules"], bar["candidate"], bar["figure"], bar["status"], bar["fails"] or bar["why"])
-            if not bar["holds"] else (bar["bar"], bar["rules"], bar["candidate"], bar["figure"], bar["status"], "")
+            (
+                bar["bar"], bar["rules"], bar["candidate"], bar["figure"], bar["status"],
+                bar["why"] if bar["holds"] else bar["fails"] or bar["why"],
+            )
             for bar in data["bars"]
         ]  # fmt: skip
         lines += [("(unreadable)", each["rules"], "", "", "undecided", each["why"]) for each in data["bars_unread"]]
@@ -209,7 +211,14 @@ def render_report(report: RunReport) -> Sequence[object]:
     for held in data["predictions"]:
         title = f"Prediction {held['name']} (event {held['event']}, {held['standing']}: {held['because']})"
         lines = [
-            (each["text"], each["rules"], each["candidate"], each["figure"], each["status"], each["why"])
+            (
+                each["text"],
+                f"{each['rules']} ({each['rules_standing']})" if each["rules_standing"] else each["rules"],
+                each["candidate"],
+                each["figure"],
+                each["status"],
+                each["why"],
+            )
             for each in held["results"]
         ]
         lines += [("(unreadable)", "", "", "", "undecided", held["unread"])] if held["unread"] else []
