@@ -16,9 +16,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from harness._derive import Reply, derive, derive_read, read_and_check, unmeasured_score
-from harness._replies import Place
+from harness._replies import Place, seqs_in
 from harness._rules import RuleSet
 from harness._suite import Ask, Case
+from harness._typed import typed
 from harness.parse import ReadRules
 from harness.suites import Stages
 from ledger import Ledger, NotFound
@@ -88,9 +89,9 @@ def stands_recorded(
     events: dict[int, _Event] = {}
     last: dict[tuple[int, str], tuple[_Event, Score]] = {}
     for seq, kind, cell, causes, body in ledger.sql(_DERIVED, (run, json.dumps(list(cells)))):
-        event = events[seq] = _Event(seq, kind, tuple(json.loads(causes)), body)
+        event = events[seq] = _Event(seq, kind, seqs_in(causes), body)
         if kind == "score":
-            score = Score.model_validate_json(body)
+            score = typed(Score, body, f"event {seq}")
             if score.rules in labels:
                 last[cell, score.rules] = (event, score)
     return {place: _chain(ledger, events, event, score, freezes) for place, (event, score) in last.items()}
@@ -108,7 +109,7 @@ def _chain(
         last = max((cause for cause in at.causes if cause not in freezes and cause < at.seq), default=0)
         following = events.get(last)
         if following is not None and following.kind == "confirm":
-            body = None if following.body is None else Confirm.model_validate_json(following.body)
+            body = None if following.body is None else typed(Confirm, following.body, f"event {last}")
             confirm = _plain(body.findings) if body is not None else "withheld"
         elif following is not None and following.kind == "parse":
             parse = _held(ledger, following)
@@ -122,7 +123,7 @@ def _chain(
 def _held(ledger: Ledger, event: _Event) -> Held:
     if event.body is None:
         return Held("withheld", "", None)
-    body = Parse.model_validate_json(event.body)
+    body = typed(Parse, event.body, f"event {event.seq}")
     value = body.value
     if "value" in body.blobs:
         try:

@@ -19,6 +19,7 @@ from harness._replies import Place, read_places, read_plan, read_replies
 from harness._rules import RuleSet
 from harness._suite import Ask, Case
 from harness._thaw import thaw_cases, thaw_rules
+from harness._typed import typed
 from harness.suites import stages
 from ledger import Ledger, LedgerError
 from ledger.kinds import Plan, Score
@@ -130,7 +131,10 @@ class Sheet:
 
 def read_scores(ledger: Ledger, run: str, label: str) -> dict[int, Score]:
     """The last score of each cell under a rule set, by cell."""
-    return {cell: Score.model_validate_json(body) for cell, body in ledger.sql(_SCORES, (run, label)).fetchall()}
+    return {
+        cell: typed(Score, body, f"the score of cell {cell} of run {run}")
+        for cell, body in ledger.sql(_SCORES, (run, label)).fetchall()
+    }
 
 
 def flips_between(ledger: Ledger, run: str, before: str, after: str) -> list[Flip]:

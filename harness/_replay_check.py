@@ -23,10 +23,21 @@ from harness._moved_code import MovedModule, moved_modules
 from harness._named_rules import frozen_labels
 from harness._replay_compare import Difference, Recorded, difference_of, tally_difference
 from harness._replay_strays import strays_of, unplanned_runs
-from harness._replies import Place, Row, attempt_rows, lay_attempts, place_at, read_places, read_plan, read_replies
+from harness._replies import (
+    Place,
+    Row,
+    attempt_rows,
+    lay_attempts,
+    place_at,
+    read_places,
+    read_plan,
+    read_replies,
+    seqs_in,
+)
 from harness._rules import RuleSet
 from harness._suite import Ask, Case
 from harness._thaw import thaw_cases, thaw_rules
+from harness._typed import typed
 from harness.suites import Stages, stages
 from ledger import Ledger, LedgerError, Prepared
 from ledger.kinds import Plan, Score
@@ -249,7 +260,7 @@ class _Check:
         first, last = places[0].cell, places[-1].cell
         events: dict[int, list[Recorded]] = {}
         for seq, kind, cell, causes, body in self.ledger.sql(_DERIVED, (self.run, first, last)):
-            events.setdefault(cell, []).append(Recorded(seq, kind, cell, _seqs(causes), body))
+            events.setdefault(cell, []).append(Recorded(seq, kind, cell, seqs_in(causes), body))
         rows: dict[int, list[Row]] = {}
         for row in attempt_rows(self.ledger, self.run, first, last):
             rows.setdefault(row.cell, []).append(row)
@@ -328,7 +339,7 @@ class _Check:
                 )
             )  # fmt: skip
             return
-        said = Score.model_validate_json(event.body or "") if event.kind == "score" else None
+        said = typed(Score, event.body or "", f"event {event.seq}") if event.kind == "score" else None
         if said is not None and said.reason == "withheld":
             score = unmeasured(rules.rules, entry, cell.case, "error", "withheld")
             rules.note(
@@ -351,13 +362,6 @@ class _Check:
                 rules.withheld += not rules.fault
             else:
                 rules.note(difference)
-
-
-def _seqs(causes: str) -> tuple[int, ...]:
-    try:
-        return tuple(map(int, causes[1:-1].split(","))) if causes != "[]" else ()
-    except ValueError:
-        raise UsageError("an event's causes can't be read; `ledger verify` says more") from None
 
 
 def _as_event(score: Score, event: Recorded) -> Prepared:

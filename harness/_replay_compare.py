@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
 
+from harness._errors import UsageError
 from harness._replies import Place
 from harness._rules import RuleSet
 from harness._tally import tally_of
+from harness._typed import typed
 from ledger import KINDS, Draft, Event, Ledger, NotFound, Prepared
 from ledger.kinds import Plan, Score, Tally
 
@@ -35,7 +37,10 @@ class Recorded:
         """The rule set that it is under, by its own word; empty where it is withheld."""
         if self.body is None:
             return ""
-        return str(cast("dict[str, Any]", json.loads(self.body)).get("rules", ""))
+        try:
+            return str(cast("dict[str, Any]", json.loads(self.body))["rules"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise UsageError(f"event {self.seq} names no rule set; `ledger verify` says more") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ def _fields(kind: str, recorded: str, derived: str) -> tuple[tuple[str, str, str
 
 
 def _plain(kind: str, text: str) -> Mapping[str, Any]:
-    body = KINDS[kind].model_validate_json(text).model_copy(update={"blobs": {}})
+    body = typed(KINDS[kind], text, f"a {kind}").model_copy(update={"blobs": {}})
     return cast(
         "Mapping[str, Any]", json.loads(Draft(body, run=_NOWHERE, cell=0 if kind == "tally" else 1).prepared().body)
     )
@@ -152,7 +157,7 @@ def tally_difference(
     counted: dict[str, list[Score]] = {each.label: [] for each in plan.candidates}
     for place in places:
         if place.cell in last:
-            counted[place.candidate].append(Score.model_validate_json(last[place.cell]))
+            counted[place.candidate].append(typed(Score, last[place.cell], f"the score of cell {place.cell}"))
     again = tally_of(body.rules, rules.metrics, rules.primary, body.freeze, counted)
     fields = _fields("tally", event.body or "", Draft(again, run=event.run).prepared().body)
     if (body.rules, body.freeze) not in freezes:

@@ -13,17 +13,18 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from harness._derive import Reply
 from harness._errors import RefusedError, UsageError
+from harness._typed import typed
 from harness.parse import Protocol, Wire
 from ledger import Ledger, NotFound
 from ledger.kinds import Fault, Plan, PlanCandidate, Response
 
 __all__ = [
     "Numbered", "Place", "Row", "State", "attempt_rows", "candidate_at", "lay_attempts", "place_at", "read_places",
-    "read_plan", "read_replies",
+    "read_plan", "read_replies", "seqs_in",
 ]  # fmt: skip
 
 State = Literal["answered", "not_asked", "open"]
@@ -44,7 +45,6 @@ _EVIDENCE = (
     " LEFT JOIN main.blobs AS blob ON blob.seq = event.seq AND blob.hash ="
     " coalesce(event.body ->> '$.blobs.body.hash', event.body ->> '$.blobs.output.hash')"
 )
-_Typed = TypeVar("_Typed", Fault, Response)
 _LAST = 2**53 - 1
 _AT_ONCE = 250
 _BYTES_AT_ONCE = 16 * 1024 * 1024
@@ -110,16 +110,21 @@ def read_plan(ledger: Ledger, run: str) -> tuple[int, Plan]:
 
 def attempt_rows(ledger: Ledger, run: str, first: int = 1, last: int = _LAST) -> list[Row]:
     """The events of a run that attempts are made of, in order of seq; those of the cells `first` to `last`."""
+    return [
+        Row(
+            kind, seq, cell, seqs_in(causes), number if isinstance(number, int) else None, bool(told),
+            size if isinstance(size, int) else 0,
+        )
+        for kind, seq, cell, causes, number, told, size in ledger.sql(_ROWS, (run, first, last))
+    ]  # fmt: skip
+
+
+def seqs_in(causes: str) -> tuple[int, ...]:
+    """The seqs in an event's column `causes`. Raises UsageError."""
     try:
-        return [
-            Row(
-                kind, seq, cell, tuple(map(int, causes[1:-1].split(","))) if causes != "[]" else (),
-                number if isinstance(number, int) else None, bool(told), size if isinstance(size, int) else 0,
-            )
-            for kind, seq, cell, causes, number, told, size in ledger.sql(_ROWS, (run, first, last))
-        ]  # fmt: skip
+        return tuple(map(int, causes[1:-1].split(","))) if causes != "[]" else ()
     except ValueError:
-        raise UsageError(f"run {run} has events whose causes can't be read; `ledger verify` says more") from None
+        raise UsageError(f"{ascii(causes)[:60]} are no causes of an event; `ledger verify` says more") from None
 
 
 def lay_attempts(rows: Iterable[Row]) -> dict[int, tuple[Numbered, ...]]:
@@ -189,6 +194,7 @@ def read_places(
     rows = attempt_rows(ledger, run)
     attempts = lay_attempts(rows)
     by_seq = {row.seq: row for row in rows}
+    candidates = {each.label for each in plan.candidates}
     found: list[Place] = []
     for cell, seq, fixture, case, whose in cells:
         withheld = case is None
@@ -196,7 +202,10 @@ def read_places(
             raise RefusedError(f"cell {cell} of run {run} is withheld by a redaction, and nothing else tells its case")
         key = cast("Sequence[tuple[str, str]]", by_place)[cell - 1] if withheld else (fixture, case)
         mine = attempts.get(cell)
-        place = Place(cell, seq, key, whose or candidate_at(plan, cell), "not_asked", withheld=withheld)
+        candidate = candidate_at(plan, cell) if withheld else whose
+        if candidate not in candidates:
+            raise UsageError(f"cell {cell} of run {run} is of no candidate of its plan; `ledger verify` says more")
+        place = Place(cell, seq, key, candidate, "not_asked", withheld=withheld)
         found.append(_with_attempt(place, mine[-1], by_seq) if mine else place)
     return found
 
@@ -281,7 +290,7 @@ def _reply(ledger: Ledger, place: Place, rows: Mapping[int, Any], candidate: Pla
         _, _, at, body, _, _ = rows[place.fault]
         if body is None:
             return None
-        fault = _typed(ledger, Fault, place.fault, body)
+        fault = typed(Fault, body, f"event {place.fault}")
         reason = (fault.stage, fault.reason)
     wire: Wire | None = None
     # What we ourselves broke off was never read, whatever had come of it by then.
@@ -297,17 +306,13 @@ def _reply(ledger: Ledger, place: Place, rows: Mapping[int, Any], candidate: Pla
         if kind == "import":
             wire = Wire(200, (), data)
         else:
-            response = _typed(ledger, Response, seq, body)
+            response = typed(Response, body, f"event {seq}")
             wire = Wire(response.status, tuple(response.headers), data, response.whole, reason)
-    return Reply(wire, reason, cast("Protocol", candidate.protocol), candidate.stream, datetime.fromisoformat(at))
+    return Reply(wire, reason, cast("Protocol", candidate.protocol), candidate.stream, _when(at))
 
 
-def _typed(ledger: Ledger, model: type[_Typed], seq: int, body: str) -> _Typed:
-    """A body read by its model alone, several times faster than through every check; those speak where it fails."""
-    from pydantic import ValidationError
-
+def _when(at: str) -> datetime:
     try:
-        return model.model_validate_json(body)
-    except ValidationError:
-        found = ledger.body(seq)
-        raise UsageError(f"event {seq}: expected a {model.kind}, got a {found.kind}") from None
+        return datetime.fromisoformat(at)
+    except ValueError:
+        raise UsageError(f"{ascii(at)[:60]} is no time of an event; `ledger verify` says more") from None

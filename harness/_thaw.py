@@ -43,9 +43,11 @@ def frozen_sources(ledger: Ledger, freeze: int) -> Mapping[str, bytes]:
     """The sources that a rule set was frozen with, by module name. Raises RefusedError where they are withheld."""
     try:
         texts: dict[str, str] = json.loads(ledger.blob(freeze, "sources"))
+        return {module: text.encode() for module, text in texts.items()}
     except NotFound as error:
         raise RefusedError(f"the rule set of event {freeze}: {error}") from None
-    return {module: text.encode() for module, text in texts.items()}
+    except (ValueError, AttributeError, RecursionError):
+        raise RefusedError(f"the sources of event {freeze} can't be read; `ledger verify` says more") from None
 
 
 def thaw_rules(ledger: Ledger, freeze: int | None) -> RuleSet:
