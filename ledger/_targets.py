@@ -26,6 +26,8 @@ REPLACEABLE: tuple[TargetKind, ...] = ("run", "freeze", "report", "supersession"
 _OWN_NAMES: dict[str, TargetKind] = {"freeze": "freeze", "report": "report", "supersede": "supersession"}
 _KIND_OF: dict[str, str] = {what: kind for kind, what in _OWN_NAMES.items()}
 _SEQ = re.compile(r"[1-9][0-9]{0,15}")
+_HASH_START = 8
+"""From so many digits on, the start of a hash may be meant."""
 _HEX = re.compile(r"[0-9a-f]{8,64}")
 
 _EVENTS = "SELECT seq, kind FROM main.events WHERE substr(hash, 1, length(:name)) = :name ORDER BY seq LIMIT 9"
@@ -74,9 +76,14 @@ def _by_event(seq: int, kind: str) -> Found:
     return Found(Target(what=_OWN_NAMES.get(kind, "event"), id=str(seq)), (seq,))
 
 
+def _is_seq(ledger: Ledger, name: str) -> bool:
+    """Whether a name is an event's number. The start of a hash may be digits alone: past the head it is that."""
+    return _SEQ.fullmatch(name) is not None and (len(name) < _HASH_START or int(name) <= ledger.head()[0])
+
+
 def _event(ledger: Ledger, name: str, values: dict[str, Any], what: str) -> list[Found]:
     kind = _KIND_OF.get(what)
-    if _SEQ.fullmatch(name):
+    if _is_seq(ledger, name):
         rows = ledger.rows("SELECT seq, kind FROM main.events WHERE seq = ?", (int(name),))
     elif values["hex"]:
         rows = ledger.rows(_EVENTS, values)
@@ -156,7 +163,7 @@ def find_target(ledger: Ledger, wanted: str, among: Sequence[TargetKind] = EVERY
 
 
 def _bare(ledger: Ledger, wanted: str, among: Sequence[TargetKind]) -> list[Found]:
-    if _SEQ.fullmatch(wanted):
+    if _is_seq(ledger, wanted):
         found = _look(ledger, "event", wanted)
         if not found:
             raise NotFound(f"there is no event {wanted}; the head is {ledger.head()[0]}")
