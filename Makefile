@@ -20,7 +20,7 @@ run: $(VENV)/.installed
 	$(BIN)/ledger verify --db runs/ledger.db
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 test-long: $(VENV)/.installed
 	$(BIN)/python -m pytest -m long --timeout 3600
