@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness._errors import HarnessError
-from harness._fingerprint import Fingerprints, FrozenSet, case_set, fingerprints, plan_of
+from harness._fingerprint import Fingerprints, FrozenSet, case_set, fingerprints, freeze_of, plan_of
 from harness._moved import Moved
 from harness._sides import Duel, Side
 from ledger import Ledger
@@ -188,17 +188,10 @@ def _sections(ledger: Ledger, duel: Duel) -> tuple[str, ...]:
     from harness._thaw import thaw_rules
 
     try:
-        ours, theirs = (thaw_rules(ledger, _freeze(ledger, side)) for side in (duel.a, duel.b))
+        ours, theirs = (thaw_rules(ledger, freeze_of(ledger, side.run, side.rules)) for side in (duel.a, duel.b))
     except HarnessError:
         return ()
     return tuple(name for name in _SHOWN if getattr(ours, name) != getattr(theirs, name)) or ("about or layout alone",)
-
-
-def _freeze(ledger: Ledger, side: Side) -> int | None:
-    from ledger import over_views
-
-    query = over_views("SELECT freeze FROM run_rules WHERE run = ? AND rules = ?")
-    return ledger.rows(query, (side.run, side.rules))[0]["freeze"]
 
 
 def _behaviour(ledger: Ledger, duel: Duel) -> Behaviour:

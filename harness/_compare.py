@@ -15,6 +15,7 @@ from harness._caveats import caveats
 from harness._comparable import Comparability, comparability
 from harness._contrast import Contrast, contrast
 from harness._errors import HarnessError, UsageError
+from harness._fingerprint import freeze_of
 from harness._pairs import Missing, metric_pairs, missing_of, pair_up, read_side
 from harness._sides import Duel, Side, name_duels
 from ledger import Ledger, over_views
@@ -28,7 +29,6 @@ _METRICS = over_views(
 _REPEATABILITY = over_views(
     "SELECT cases, repeated, changed FROM repeatability WHERE run = ? AND rules = ? AND candidate = ?"
 )
-_FREEZE = over_views("SELECT freeze FROM run_rules WHERE run = ? AND rules = ?")
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _directions(ledger: Ledger, side: Side) -> dict[str, bool]:
     from harness._thaw import thaw_rules
 
     try:
-        found = thaw_rules(ledger, ledger.rows(_FREEZE, (side.run, side.rules))[0]["freeze"])
+        found = thaw_rules(ledger, freeze_of(ledger, side.run, side.rules))
     except HarnessError:
         return {}
     return {metric.name: metric.higher_is_better for metric in found.metrics}

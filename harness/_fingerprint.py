@@ -35,7 +35,16 @@ from harness._moved import read_frozen_cases
 from ledger import Ledger, NotFound, over_views
 from ledger.kinds import Freeze, Plan
 
-__all__ = ["FINGERPRINT_VERSION", "Fingerprints", "FrozenSet", "case_set", "fingerprints", "plan_of", "resolved_models"]
+__all__ = [
+    "FINGERPRINT_VERSION",
+    "Fingerprints",
+    "FrozenSet",
+    "case_set",
+    "fingerprints",
+    "freeze_of",
+    "plan_of",
+    "resolved_models",
+]
 
 FINGERPRINT_VERSION = 1
 _FREEZE = over_views("SELECT freeze FROM run_rules WHERE run = ? AND rules = ?")
@@ -156,9 +165,14 @@ def fingerprints(ledger: Ledger, run: str, rules: str, candidate: str) -> Finger
     return Fingerprints(comparable, value_digest(both, key), FINGERPRINT_VERSION, components, more)
 
 
+def freeze_of(ledger: Ledger, run: str, rules: str) -> int | None:
+    """The seq of the freeze that a run's rule set rests on; None where the run names none, or not the rule set."""
+    return next((row["freeze"] for row in ledger.rows(_FREEZE, (run, rules))), None)
+
+
 def _frozen_rules(ledger: Ledger, run: str, rules: str) -> Freeze:
-    for row in ledger.rows(_FREEZE, (run, rules)):
-        body = None if row["freeze"] is None else ledger.body(int(row["freeze"]))
-        if isinstance(body, Freeze):
-            return body
+    seq = freeze_of(ledger, run, rules)
+    body = None if seq is None else ledger.body(seq)
+    if isinstance(body, Freeze):
+        return body
     raise UsageError(f"run {run} was not scored under {rules!a}")

@@ -22,12 +22,11 @@ from harness._errors import HarnessError, RefusedError, RulesError
 from harness._given import read_given
 from harness._replies import read_plan
 from harness._rules import RuleSet, builtin_names, builtin_rules, moved_sources, ruleset_from_frozen
-from harness._thaw import thaw_rules
-from harness.suites import stage_names, stages
+from harness._thaw import registered_stages, thaw_rules
 from ledger import Ledger, NotFound
 from ledger.kinds import Freeze, Plan
 
-__all__ = ["FrozenLabel", "find_rule_sets", "frozen_labels", "registered_stages"]
+__all__ = ["FrozenLabel", "find_rule_sets", "frozen_labels"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _MOST = 1 << 20
@@ -56,11 +55,6 @@ def frozen_labels(ledger: Ledger) -> list[FrozenLabel]:
             label, modules = f"{body.name}@{body.identity[:12]}", frozenset(body.sources)
             found.append(FrozenLabel(label, body.name, event.seq, body.digest, modules, event.seq not in withheld))
     return found
-
-
-def registered_stages(modules: frozenset[str]) -> str:
-    """The registered stages whose package is among the modules of a rule set; empty for one that only reads."""
-    return next((name for name in stage_names() if stages(name).package in modules), "")
 
 
 def find_rule_sets(ledger: Ledger, run: str, names: Sequence[str]) -> list[RuleSet]:

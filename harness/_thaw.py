@@ -6,7 +6,7 @@ A rescore and a replay check stand on these alone, so that what lies on disk tod
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from harness._errors import RefusedError
@@ -16,7 +16,7 @@ from harness.suites import stage_names, stages
 from ledger import Ledger, NotFound
 from ledger.kinds import Freeze, Plan
 
-__all__ = ["frozen_sources", "stage_name_of", "thaw_cases", "thaw_rules"]
+__all__ = ["frozen_sources", "registered_stages", "thaw_cases", "thaw_rules"]
 
 
 def thaw_cases(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], Case]:
@@ -65,17 +65,9 @@ def thaw_rules(ledger: Ledger, freeze: int | None) -> RuleSet:
         file = ledger.blob(freeze, "file")
     except NotFound as error:
         raise RefusedError(f"the rule set {body.name}: {error}") from None
-    return ruleset_from_frozen(body.name, file, _stage_name(sources), sources)
+    return ruleset_from_frozen(body.name, file, registered_stages(sources), sources)
 
 
-def stage_name_of(ledger: Ledger, plan: Plan) -> str:
-    """The name under which the stages of a run's suite are registered, by the sources of its rule sets."""
-    for rules in plan.rules:
-        name = _stage_name(frozen_sources(ledger, rules.freeze))
-        if name:
-            return name
-    return ""
-
-
-def _stage_name(sources: Mapping[str, bytes]) -> str:
-    return next((name for name in stage_names() if stages(name).package in sources), "")
+def registered_stages(modules: Collection[str]) -> str:
+    """The registered stages whose package is among the modules of a rule set; empty for one that only reads."""
+    return next((name for name in stage_names() if stages(name).package in modules), "")
