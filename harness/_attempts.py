@@ -7,15 +7,15 @@ event. A request whose fate is unknown is never repeated here: it may have been 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place
+from harness._chat import Chat
 from harness.engines import Engine
 from harness.parse import Reading, ReadRules, read_fault, read_reply
-from harness.suites import Message
 from ledger import Draft, Ledger
 from ledger.kinds import Wait
 
@@ -75,7 +75,7 @@ async def ask_until_settled(
     engine: Engine,
     ledger: Ledger,
     candidate: Candidate,
-    messages: Sequence[Message],
+    chat: Chat,
     place: Place,
     patience: Patience,
     *,
@@ -89,7 +89,7 @@ async def ask_until_settled(
     attempt = place.attempt
     while True:
         here = Place(place.run, place.cell, place.turn, attempt, place.causes)
-        exchange = await engine.ask(messages, here)
+        exchange = await engine.ask(chat, here)
         note(exchange)
         reading = read_exchange(exchange, candidate, max_wait=patience.max_wait)
         done = attempt - place.attempt + 1

@@ -7,16 +7,17 @@ the same rules give the same bodies, wherever and whenever.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, overload
 
 from harness._json import JSON, loads
+from harness._outcomes import Status
 from harness._outcomes import reason as known_reason
 from harness._rules import RuleSet
 from harness._suite import Ask, Case
 from harness.parse import Protocol, Reading, ReadRules, Wire, read_fault, read_reply
-from harness.suites import Confirmed, Stages
+from harness.suites import Answer, Scored, Stages, Unscorable
 from ledger.kinds import Confirm, Parse, Score
 
 __all__ = [
@@ -100,13 +101,46 @@ def derive(reply: Reply, *, ask: Ask, stages: Stages, case: Case, rules: RuleSet
 
 def derive_read(read: Read, *, stages: Stages, case: Case, rules: RuleSet) -> Derived:
     """What follows from a reply that was read under the [read] table of `rules`."""
+    reading, value = read.reading, read.value
     named = {"status": read.status, "stage": read.stage, "reason": read.reason, "domain": read.domain}
-    parse, blobs = parse_body(read.reading, rules.label, **named) if read.came else (None, {})
-    if read.status != "parsed":
-        return Derived(read.reading, parse, blobs, None, unmeasured_score(rules, stages, case, **named))
-    confirmed = stages.confirm(read.value, case.input, rules.confirm)
+    if read.status == "parsed" and stages.answer is not None:
+        answer = stages.answer(value, case.input, rules.score)
+        reading, value = _answered(reading, answer), answer.value
+        named = _named(answer.status, answer.reason)
+    parse, blobs = parse_body(reading, rules.label, **named) if read.came else (None, {})
+    if named["status"] != "parsed":
+        return Derived(reading, parse, blobs, None, unmeasured_score(rules, stages, case, **named))
+    confirmed = stages.confirm(value, case.input, rules.confirm)
     confirm = Confirm(rules=rules.label, findings=list(confirmed.findings), rejections=list(confirmed.rejections))
-    return Derived(read.reading, parse, blobs, confirm, _measured_score(rules, stages, case, read.value, confirmed))
+    scored = stages.score(value, confirmed, case.gold, rules.score)
+    if isinstance(scored, Unscorable):
+        score = unmeasured_score(rules, stages, case, **_named("error", scored.reason))
+    else:
+        score = _measured_score(rules, stages, case, scored)
+    return Derived(reading, parse, blobs, confirm, score)
+
+
+def _named(status: Status, name: str) -> dict[str, str]:
+    found = known_reason(status, name)
+    return {"status": status, "stage": str(found.stage), "reason": found.name, "domain": str(found.domain)}
+
+
+def _answered(reading: Reading, answer: Answer) -> Reading:
+    """The reading as a rule set's answer makes it: of a text, what is kept is the slice that was taken, and where."""
+    if answer.text is None:
+        return reading
+    span = reading.span
+    if answer.span is not None and reading.value is not None and reading.text is not None and len(span) == 1:
+        value = loads(reading.value)
+        begin, end = span[0]
+        if isinstance(value, str) and reading.text.encode("utf-8", "surrogatepass")[begin:end] == _bytes(value):
+            start, stop = answer.span
+            span = ((begin + len(_bytes(value[:start])), begin + len(_bytes(value[:stop]))),)
+    return replace(reading, value=answer.text, span=span)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def parse_body(
@@ -160,13 +194,12 @@ def _applies(rules: RuleSet, stages: Stages, case: Case) -> list[str]:
     return [metric.name for metric in rules.metrics if metric.applies == "all" or metric.applies in groups]
 
 
-def _measured_score(rules: RuleSet, stages: Stages, case: Case, value: JSON, confirmed: Confirmed) -> Score:
+def _measured_score(rules: RuleSet, stages: Stages, case: Case, scored: Scored) -> Score:
     applies = _applies(rules, stages, case)
-    scored = stages.score(value, confirmed, case.gold, rules.score)
     metrics: dict[str, Any] = {name: float(figure) for name, figure in scored.metrics.items() if name in applies}
     return Score(
         rules=rules.label, outcome=scored.outcome, status="parsed", stage="", reason="", domain="", value=scored.value,
-        applies=applies, metrics=metrics,
+        applies=applies, metrics=metrics, verdict=scored.verdict,
     )  # fmt: skip
 
 

@@ -102,6 +102,10 @@ _ALL: Final[tuple[Reason, ...]] = (
         "invalid_utf8": "The bytes are not UTF-8.",
         "placeholder": "An ellipsis or a placeholder stands where a JSON value should.",
         "not_code": "No block of the text, nor the whole of it, is Python that compiles.",
+        "no_answer": "No answer of the kind that the rule set looks for stands in the text.",
+        "no_marker": "The mark that the rule set asks for ahead of the answer doesn't stand in the text.",
+        "no_match": "The rule set's pattern matches nothing in the text.",
+        "number_unclear": "A number is written in a way, or with a unit, that the rule set doesn't declare.",
     }),
     *_group("malformed", "parse", "harness", "never", {
         "terminal_control_bytes": "Terminal control bytes: a terminal stood where a data channel should have.",
@@ -116,6 +120,7 @@ _ALL: Final[tuple[Reason, ...]] = (
         },
         "tool_call": "The model called a tool; it was not given one, or was asked for text.",
         "tool_call_like": "The answer is shaped like a tool call; it is not unwrapped.",
+        "schema_violation": "The answer doesn't fit the JSON schema of the rule set.",
     }),
     # What the provider's interface said.
     *_group("error", "api", "provider", "never", {
@@ -169,6 +174,9 @@ _ALL: Final[tuple[Reason, ...]] = (
         "reported": "Whoever recorded this says that it failed, in words that name no reason known here.",
         "not_captured": "What was imported holds no text for this cell, and no word of why.",
         "withheld": "A redaction withholds what was recorded, so nobody can read it any more.",
+    }),
+    *_group("error", "score", "harness", "never", {
+        "gold_unusable": "The rule set can't score this case: its gold has no form that the scorer compares.",
     }),
     Reason("not_asked", "not_asked", "harness", "harness", "never", "The model was never asked."),
     Reason(

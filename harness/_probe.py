@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from harness._attempts import Asked, Patience, ask_until_settled
 from harness._candidate import Candidate
 from harness._capture import Place
+from harness._chat import Chat, user
 from harness._derive import parse_body
 from harness._identity import candidate_digest, identity, value_digest
 from harness._plan import code_digests
 from harness.engines import open_engine
 from harness.parse import Ask, Reading, ReadRules, read_fault, read_reply
-from harness.suites import Message
 from ledger import Draft, Ledger, hold_run, new_run_id
 from ledger.kinds import Cell, Close, Plan, PlanCandidate
 
@@ -83,8 +82,7 @@ def probe(
         (opened,) = ledger.append(Draft(plan, run=run))
         (planned,) = ledger.append(Draft(cell, run=run, cell=1, causes=[opened.seq]))
         place = Place(run, 1, 0, 0, (planned.seq,))
-        message: Message = {"role": "user", "content": prompt}
-        asked = asyncio.run(_ask(ledger, candidate, [message], place, patience, timeout))
+        asked = asyncio.run(_ask(ledger, candidate, user(prompt), place, patience, timeout))
         exchange = asked.exchange
         if exchange.wire is None:
             stage, reason = exchange.fault_reason or ("harness", "internal")
@@ -99,10 +97,10 @@ def probe(
 
 
 async def _ask(
-    ledger: Ledger, candidate: Candidate, messages: Sequence[Message], place: Place, patience: Patience, timeout: float
+    ledger: Ledger, candidate: Candidate, chat: Chat, place: Place, patience: Patience, timeout: float
 ) -> Asked:
     async with open_engine(candidate, ledger, timeout=timeout) as engine:
-        return await ask_until_settled(engine, ledger, candidate, messages, place, patience, note=lambda exchange: None)
+        return await ask_until_settled(engine, ledger, candidate, chat, place, patience, note=lambda exchange: None)
 
 
 def _close(ledger: Ledger, run: str, plan: int, response: int | None, reading: Reading, label: str) -> None:

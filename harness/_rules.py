@@ -69,8 +69,8 @@ class RuleSet:
 
     `sources` holds the source bytes of every module that carries it out, by module name; `digest` covers `file` and
     `sources`. `stages` is the registry entry it belongs to, or empty for reading alone. `read`, `confirm` and `score`
-    are what the three stages take; `score` holds `primary` (group to metric) and `metrics` (name to kind). `policy` is
-    None where the unmeasured are left out.
+    are what the three stages take; `score` holds `primary` (group to metric), `metrics` (name to kind) and what the
+    suite reads of its own. `policy` is None where the unmeasured are left out.
     """
 
     name: str
@@ -153,7 +153,9 @@ def stage_sources(stage_name: str) -> Mapping[str, bytes]:
     """
     names = [*_SPINE, *_package_modules(_READER)]
     if stage_name:
-        names += _package_modules(stages(stage_name).package)
+        entry = stages(stage_name)
+        for package in (entry.package, *entry.uses):
+            names += _package_modules(package)
     return MappingProxyType({name: _source(name) for name in sorted(names)})
 
 
@@ -186,7 +188,7 @@ def _build(name: str, file: bytes, stage_name: str, sources: Mapping[str, bytes]
     try:
         table = _table(file)
         read, confirm = _read_rules(table.get("read")), _confirm_rules(table.get("confirm", {}), entry)
-        metrics, primary = _score_rules(table.get("score", {}), entry)
+        own, metrics, primary = _score_rules(table.get("score", {}), entry)
         policy = read_policy(table["unmeasured"], metrics) if "unmeasured" in table else None
         bars = read_bars(table.get("bars", []), [metric.name for metric in metrics])
     except (ValueError, HarnessError) as error:
@@ -200,7 +202,7 @@ def _build(name: str, file: bytes, stage_name: str, sources: Mapping[str, bytes]
         read=read,
         confirm=confirm,
         score=MappingProxyType(
-            {"primary": primary, "metrics": MappingProxyType({metric.name: metric.kind for metric in metrics})}
+            {**own, "primary": primary, "metrics": MappingProxyType({each.name: each.kind for each in metrics})}
         ),
         metrics=metrics,
         primary=primary,
@@ -249,14 +251,22 @@ def _confirm_rules(table: Mapping[str, Any], entry: Stages | None) -> Mapping[st
         raise RulesError(f"[confirm] {error}") from None
 
 
-def _score_rules(table: Mapping[str, Any], entry: Stages | None) -> tuple[tuple[Metric, ...], Mapping[str, str]]:
+def _score_rules(
+    table: Mapping[str, Any], entry: Stages | None
+) -> tuple[Mapping[str, Any], tuple[Metric, ...], Mapping[str, str]]:
+    if entry is not None and entry.score_rules is not None:
+        try:
+            read = entry.score_rules(table)
+        except ValueError as error:
+            raise RulesError(f"[score] {error}") from None
+        return read.rules, read.metrics, read.primary
     unknown = set(table) - {"primary", "metrics"}
     if unknown:
         raise RulesError(f"[score] unknown key {min(unknown)!a}; expected primary and metrics")
     if entry is None:
         if table:
             raise RulesError("[score]: a rule set that belongs to no suite only reads")
-        return (), MappingProxyType({})
+        return {}, (), MappingProxyType({})
     listed = table.get("metrics")
     if listed is not None and (not isinstance(listed, list) or not listed):
         raise RulesError("[[score.metrics]]: expected name, kind, applies and higher_is_better in each")
@@ -264,7 +274,7 @@ def _score_rules(table: Mapping[str, Any], entry: Stages | None) -> tuple[tuple[
     names = [metric.name for metric in metrics]
     if len(set(names)) != len(names):
         raise RulesError("[[score.metrics]]: a name stands twice")
-    return metrics, _primary(table.get("primary", entry.primary), metrics, entry)
+    return {}, metrics, _primary(table.get("primary", entry.primary), metrics, entry)
 
 
 def _metric(item: Any, entry: Stages) -> Metric:

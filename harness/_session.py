@@ -219,11 +219,11 @@ class Session:
 
     async def _settle(self, engine: Engine, measurement: Measurement) -> None:
         candidate, case, cell = measurement.candidate, measurement.case, measurement.cell
-        messages = self.stages.messages(candidate.prompt, case.input)
+        chat = self.stages.messages(candidate.prompt, case.input)
         place = Place(self.planned.run, cell, 0, self.start.attempts.get(cell, 0), (measurement.seq,))
         self.asked.add(cell)
         asked = await ask_until_settled(
-            engine, self.ledger, candidate, messages, place, self.options.patience,
+            engine, self.ledger, candidate, chat, place, self.options.patience,
             note=lambda exchange: self.latest.update({cell: exchange}),
         )  # fmt: skip
         if "stop_run" in asked.reading.flags and _provider(candidate) not in self.stopped:

@@ -24,7 +24,7 @@ from harness._identity import file_digest, tagged_form
 from harness._json import JSON, JSONError, loads, members
 from harness.suites._registry import Stages, stages
 
-__all__ = ["Ask", "Case", "Fixture", "Suite", "case_of_line", "list_suites", "load_suite", "parse_cases"]
+__all__ = ["Ask", "Case", "Fixture", "Suite", "case_of_line", "list_suites", "load_prompt", "load_suite", "parse_cases"]
 
 Ask = Literal["object", "array", "jsonl", "python", "text"]
 
@@ -162,8 +162,8 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
         entry = stages(stage_name)
     except SuiteError as error:
         raise SuiteError(f"{_show(path)}: {error}") from None
-    prompt_name = _text(table, "prompt", path)
-    prompt_file = _load_prompt(folder, prompt_name, entry, path)
+    prompt_name = "" if entry.prompt and "prompt" not in table else _text(table, "prompt", path)
+    prompt_file = load_prompt(folder, prompt_name, entry, path) if prompt_name else entry.prompt.encode()
     fixtures = _fixture_names(folder)
     if not fixtures:
         raise SuiteError(f"{_show(folder)} has no fixture; put cases in {_show(folder / 'NAME' / 'cases.jsonl')}")
@@ -186,7 +186,11 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
     )
 
 
-def _load_prompt(folder: Path, name: str, entry: Stages, manifest: Path) -> bytes:
+def load_prompt(folder: Path, name: str, entry: Stages, manifest: Path) -> bytes:
+    """The template prompts/NAME.txt of a suite's folder, as read and checked by its stages.
+
+    `manifest` is the file that names it, for messages. Raises `SuiteError`.
+    """
     if not _NAME.fullmatch(name):
         raise SuiteError(
             f"{_show(manifest)}: prompt: expected the name of a file in prompts/ without .txt, got {name!a}"

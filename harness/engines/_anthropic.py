@@ -9,7 +9,8 @@ from anthropic import AsyncAnthropic
 
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place, Recorder
-from harness.engines._bodies import Messages, anthropic_fields
+from harness._chat import Chat
+from harness.engines._bodies import anthropic_fields
 from harness.engines._over_httpx2 import make_client
 from harness.engines._tap import Tap
 
@@ -35,11 +36,11 @@ class AnthropicEngine:
             open_telemetry=False,
         )
 
-    async def ask(self, messages: Messages, place: Place) -> Exchange:
+    async def ask(self, chat: Chat, place: Place) -> Exchange:
         """Exactly one attempt. Raises LedgerError and CancelledError only."""
 
         async def send() -> None:
-            fields, body = anthropic_fields(self._candidate, messages)
+            fields, body = anthropic_fields(self._candidate, chat)
             # No deadline of the SDK's own: with one, it refuses long answers that aren't streamed.
             await self._client.messages.with_raw_response.create(**fields, extra_body=body or None, timeout=None)
 

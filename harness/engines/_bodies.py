@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, cast
 
 from harness._candidate import Candidate
+from harness._chat import Chat
 
-__all__ = ["ANTHROPIC_MAX_TOKENS", "Messages", "anthropic_fields", "ollama_body", "openai_body", "to_bytes"]
-
-Messages = Sequence[Mapping[str, Any]]
-"""A chat: each message has `role` (system, user, assistant) and `content`."""
+__all__ = ["ANTHROPIC_MAX_TOKENS", "anthropic_fields", "ollama_body", "openai_body", "to_bytes"]
 
 ANTHROPIC_MAX_TOKENS = 1024
 """What a candidate gets when it names no max_tokens, which this protocol requires."""
@@ -29,17 +27,18 @@ def to_bytes(body: Mapping[str, Any]) -> bytes:
         return json.dumps(body, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def openai_body(candidate: Candidate, messages: Messages) -> dict[str, Any]:
+def openai_body(candidate: Candidate, chat: Chat) -> dict[str, Any]:
     """Chat completions: parameters are top-level fields."""
     return {
         "model": candidate.model,
-        "messages": [dict(message) for message in messages],
+        "messages": [dict(message) for message in chat.messages],
         **_sorted(candidate.parameters),
+        **chat.extras,
         **({"stream": True} if candidate.stream else {}),
     }
 
 
-def ollama_body(candidate: Candidate, messages: Messages) -> dict[str, Any]:
+def ollama_body(candidate: Candidate, chat: Chat) -> dict[str, Any]:
     """/api/chat: parameters are `options`, but for a few; `max_tokens` is called num_predict there."""
     top: dict[str, Any] = {}
     options: dict[str, Any] = {}
@@ -52,14 +51,15 @@ def ollama_body(candidate: Candidate, messages: Messages) -> dict[str, Any]:
             options["num_predict" if name == "max_tokens" else name] = value
     return {
         "model": candidate.model,
-        "messages": [dict(message) for message in messages],
+        "messages": [dict(message) for message in chat.messages],
         "stream": candidate.stream,
         **top,
+        **chat.extras,
         **({"options": options} if options else {}),
     }
 
 
-def anthropic_fields(candidate: Candidate, messages: Messages) -> tuple[dict[str, Any], dict[str, Any]]:
+def anthropic_fields(candidate: Candidate, chat: Chat) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the SDK's `messages.create` takes by name, and what goes into the body beside it.
 
     System messages have a field of their own in this protocol.
@@ -68,14 +68,14 @@ def anthropic_fields(candidate: Candidate, messages: Messages) -> tuple[dict[str
     fields: dict[str, Any] = {
         "model": candidate.model,
         "max_tokens": parameters.pop("max_tokens", ANTHROPIC_MAX_TOKENS),
-        "messages": [dict(message) for message in messages if message["role"] != "system"],
+        "messages": [dict(message) for message in chat.messages if message["role"] != "system"],
         **({"stream": True} if candidate.stream else {}),
     }
-    system = [message["content"] for message in messages if message["role"] == "system"]
+    system = [message["content"] for message in chat.messages if message["role"] == "system"]
     if system:
         blocks = [{"type": "text", "text": text} for text in system]
         parameters["system"] = system[0] if len(system) == 1 else blocks
-    return fields, parameters
+    return fields, {**parameters, **chat.extras}
 
 
 def _sorted(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from collections.abc import AsyncGenerator
 
 from harness._candidate import Candidate
 from harness._capture import Exchange, Incoming, Outgoing, Place, Recorder
+from harness._chat import Chat
 from harness._errors import EngineError
 from harness._faults import CommandFailed
-from harness.engines._bodies import Messages
 
 __all__ = ["WARNING", "CommandEngine", "split_command"]
 
@@ -48,9 +48,9 @@ class CommandEngine:
         self._argv = split_command(candidate.model)
         self._recorder = recorder
 
-    async def ask(self, messages: Messages, place: Place) -> Exchange:
+    async def ask(self, chat: Chat, place: Place) -> Exchange:
         """Exactly one attempt. Raises LedgerError and CancelledError only."""
-        prompt = "\n\n".join(str(message["content"]) for message in messages).encode("utf-8", "backslashreplace")
+        prompt = "\n\n".join(str(message["content"]) for message in chat.messages).encode("utf-8", "backslashreplace")
         outgoing = Outgoing("EXEC", "command:", (), prompt)
         return await self._recorder.record(place, outgoing, lambda: self._start(prompt))
 

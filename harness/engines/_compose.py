@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from harness._candidate import Candidate
 from harness._capture import Place
-from harness.engines._bodies import Messages
+from harness._chat import Chat
 from harness.engines._open import open_engine
 from harness.engines._recordings import Key, request_key
 from ledger import Draft, Event, LedgerError
@@ -46,15 +46,15 @@ def recorded_key(request: Request, body: bytes) -> Key:
 
 
 async def compose_requests(
-    candidate: Candidate, asked: Iterable[Messages], *, keys: Sequence[str] = ()
+    candidate: Candidate, asked: Iterable[Chat], *, keys: Sequence[str] = ()
 ) -> list[Key | None]:
     """For each chat the request it would make; None where the engine can't make it."""
     sink = _Sink()
     found: list[Key | None] = []
     async with open_engine(candidate, sink, timeout=60, keys=keys) as engine:
-        for messages in asked:
+        for chat in asked:
             sink.key = None
             with contextlib.suppress(_Stopped):
-                await engine.ask(messages, _NOWHERE)
+                await engine.ask(chat, _NOWHERE)
             found.append(sink.key)
     return found

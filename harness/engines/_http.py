@@ -7,7 +7,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place, Recorder
-from harness.engines._bodies import Messages, ollama_body, openai_body, to_bytes
+from harness._chat import Chat
+from harness.engines._bodies import ollama_body, openai_body, to_bytes
 from harness.engines._over_httpx import make_client
 from harness.engines._tap import Tap
 
@@ -47,12 +48,12 @@ class HttpEngine:
             headers["Authorization"] = f"Bearer {candidate.api_key}"
         self._client = make_client(self._tap, url=self._url, proxy=proxy, headers=headers)
 
-    async def ask(self, messages: Messages, place: Place) -> Exchange:
+    async def ask(self, chat: Chat, place: Place) -> Exchange:
         """Exactly one attempt. Raises LedgerError and CancelledError only."""
 
         async def send() -> None:
             make = ollama_body if self._candidate.protocol == "ollama" else openai_body
-            body = to_bytes(make(self._candidate, messages))
+            body = to_bytes(make(self._candidate, chat))
             request = self._client.build_request("POST", self._url, content=body)
             # Streamed, so that the library decodes nothing: reading is `harness.parse`'s.
             await (await self._client.send(request, stream=True)).aclose()

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from harness._candidate import Candidate
 from harness._capture import AppendSink, Exchange, Place, Recorder
+from harness._chat import Chat
 from harness._errors import EngineError
 from harness._secrets import Secrets, secrets_in_url
 from harness.engines._address import check_url, proxy_for
-from harness.engines._bodies import Messages
 
 __all__ = ["Engine", "open_engine"]
 
@@ -19,7 +19,7 @@ __all__ = ["Engine", "open_engine"]
 class Engine(Protocol):
     """Asks one candidate, one attempt at a time."""
 
-    async def ask(self, messages: Messages, place: Place) -> Exchange:
+    async def ask(self, chat: Chat, place: Place) -> Exchange:
         """Exactly one attempt, recorded. Never raises for what the far side does: LedgerError, CancelledError only."""
         ...
 

@@ -12,20 +12,26 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, TypedDict, cast
+from typing import Any, Literal, Protocol, cast
 
+from harness._chat import Chat, Message
 from harness._errors import SuiteError
 from harness._json import JSON
+from harness._outcomes import Status
 
 __all__ = [
     "EVERY_GROUP",
+    "Answer",
+    "Chat",
     "Confirmed",
     "Kind",
     "Message",
     "Metric",
     "Outcome",
+    "ScoreRules",
     "Scored",
     "Stages",
+    "Unscorable",
     "fill",
     "places",
     "settle",
@@ -38,15 +44,10 @@ Kind = Literal["rate", "mean"]
 EVERY_GROUP = "all"
 """The group that every case is in."""
 
-_PACKAGES: Mapping[str, str] = MappingProxyType({"authority": "harness.suites.authority"})
+_PACKAGES: Mapping[str, str] = MappingProxyType(
+    {"authority": "harness.suites.authority", "manifest": "harness.suites.manifest"}
+)
 _PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
-
-
-class Message(TypedDict):
-    """One message of a chat request."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,49 @@ class Confirmed:
 
 @dataclass(frozen=True)
 class Scored:
-    """The outcome of one measured cell. `value` is None unless `graded`; `metrics` holds only those that apply."""
+    """The outcome of one measured cell. `value` is None unless `graded`; `metrics` holds only those that apply.
+
+    `verdict` is the scorer's own word for what it found, such as `true_negative` or `folded`; a name, never a text of
+    the case or the model.
+    """
 
     outcome: Outcome
     value: float | None
     metrics: Mapping[str, int | float]
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Unscorable:
+    """A cell that can't be scored for a reason that lies in the harness: a reason of status `error`, stage `score`."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is held against the gold, as a rule set takes it out of the value that was read.
+
+    With a `status` other than parsed (a reason of the taxonomy under it says why) there is no answer, and the cell is
+    unmeasured. `text` is the JSON text that the parse event keeps; None keeps the value as it was read. `span` is where
+    in that value, a text, the answer stands: [start, end) in characters.
+    """
+
+    value: JSON
+    status: Status = "parsed"
+    reason: str = ""
+    text: str | None = None
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class ScoreRules:
+    """The [score] table of a rule file as a suite reads it: what `score` takes (beside `primary` and `metrics`), the
+    metrics, and which of them is a cell's outcome, by group."""
+
+    rules: Mapping[str, Any]
+    metrics: tuple[Metric, ...]
+    primary: Mapping[str, str]
 
 
 class Schema(Protocol):
@@ -95,22 +134,29 @@ class Schema(Protocol):
 class Stages:
     """One entry of the registry.
 
-    messages(template, input): what is asked. check_prompt(template) and check_case(input, gold): None, or one
+    messages(template, input): what is asked; raises ValueError, with one sentence, where the two don't go together,
+    which is found out before anything is sent. check_prompt(template) and check_case(input, gold): None, or one
     sentence on why a person's file won't do, told before anything is sent. schema, confirm, score, group: as the
     shapes above say; score's rules hold `primary` (group to metric) and `metrics` (name to kind). `groups`: every name
     that `group` may return. `reasons`: the suite's own reasons for status wrong_shape (stage parse), and `rejections`
     its reasons for not confirming, with a sentence each. `confirm_rules(table)`: the [confirm] table of a rule file,
     checked and completed; raises ValueError with one sentence. `metrics`, `primary`: all that the suite can compute,
     and what a rule set uses that names none. `turns` names the turn logic, which is part of a candidate's identity.
+
+    Optional: answer(value, input, rules) takes the answer out of what was read, without sight of the gold;
+    score_rules(table) reads a [score] table that says more than metrics and primary, raising ValueError;
+    check_gold(input, gold, rules) is one sentence on why a rule set can't score a case, told before anything is sent;
+    `uses` names further packages whose sources carry the stages out, for the digest of a rule set; `prompt` is the
+    template of a suite that names none.
     """
 
     name: str
     package: str
     turns: str
-    messages: Callable[[str, JSON], tuple[Message, ...]]
+    messages: Callable[[str, JSON], Chat]
     schema: Schema
     confirm: Callable[[JSON, JSON, Mapping[str, Any]], Confirmed]
-    score: Callable[[JSON, Confirmed, JSON, Mapping[str, Any]], Scored]
+    score: Callable[[JSON, Confirmed, JSON, Mapping[str, Any]], Scored | Unscorable]
     group: Callable[[JSON], frozenset[str]]
     groups: tuple[str, ...]
     check_prompt: Callable[[str], str | None]
@@ -120,6 +166,11 @@ class Stages:
     rejections: Mapping[str, str]
     metrics: tuple[Metric, ...]
     primary: Mapping[str, str]
+    answer: Callable[[JSON, JSON, Mapping[str, Any]], Answer] | None = None
+    score_rules: Callable[[Mapping[str, Any]], ScoreRules] | None = None
+    check_gold: Callable[[JSON, JSON, Mapping[str, Any]], str | None] | None = None
+    uses: tuple[str, ...] = ()
+    prompt: str = ""
 
 
 def stage_names() -> tuple[str, ...]:

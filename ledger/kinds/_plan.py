@@ -65,6 +65,8 @@ class PlanCandidate(Part):
     """Everything that decides a request beside the case, and (not part of `digest`) the address it is reached at.
 
     `server` is what the server told of itself when the run opened: `version`, and `weights`, the digest of the model.
+    `price` is what its tokens cost as the frozen price list says: decimals as text for a million tokens (`input`,
+    `cached`, `cache_write`, `output`), `currency`, and `as_of`; empty where no price is known, which is never 0.
     """
 
     label: str
@@ -77,10 +79,15 @@ class PlanCandidate(Part):
     digest: Hex64
     base_url: str
     server: dict[str, str] = Field(default_factory=dict[str, str])
+    price: dict[str, str] = Field(default_factory=dict[str, str])
 
 
 class Plan(Body):
-    """A run opens. One a run. `given` is what was asked for, as JSON text: numbers keep their spelling there."""
+    """A run opens. One a run. `given` is what was asked for, as JSON text: numbers keep their spelling there.
+
+    `filter` is the condition on `meta` that narrowed the cases, empty for none; `prices` the freeze of the price list
+    that candidates' prices come from.
+    """
 
     kind = "plan"
     scope = "run"
@@ -100,6 +107,8 @@ class Plan(Body):
     environment: dict[str, str]
     code: dict[str, Hex64]
     given: str = ""
+    filter: str = ""
+    prices: Seq | None = None
 
 
 class Cell(Body):

@@ -155,3 +155,4 @@ class Score(Body):
     applies: list[str]
     metrics: dict[str, float]
     policy: str = ""
+    verdict: str = ""

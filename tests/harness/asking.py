@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from harness._capture import Exchange, Place
+from harness._chat import Chat
 from harness.engines import open_engine, resolve_engine
 from ledger import Ledger, new_run_id
 from ledger.kinds import Fault, Request, Response
@@ -39,7 +40,7 @@ def ask(
     async def go() -> list[Exchange]:
         run = new_run_id()
         async with open_engine(candidate, ledger, timeout=timeout) as engine:
-            return [await engine.ask(messages, Place(run, 1, 0, attempt)) for attempt in range(times)]
+            return [await engine.ask(Chat(tuple(messages)), Place(run, 1, 0, attempt)) for attempt in range(times)]
 
     return asyncio.run(go())
 

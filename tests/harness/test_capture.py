@@ -10,6 +10,7 @@ import time
 import pytest
 
 from harness._capture import Exchange, Incoming, Outgoing, Place, Recorder
+from harness._chat import Chat
 from harness._secrets import Secrets
 from harness.engines import open_engine, resolve_engine
 from ledger import Draft, Event, Ledger, Refused, new_run_id
@@ -165,7 +166,7 @@ def test_a_cancelled_attempt_leaves_what_had_come(ledger: Ledger, protocol: str,
 
         async def go() -> None:
             async with open_engine(candidate, ledger, timeout=30) as engine:
-                task = asyncio.create_task(engine.ask(MESSAGES, Place(run, 1)))
+                task = asyncio.create_task(engine.ask(Chat(tuple(MESSAGES)), Place(run, 1)))
                 while not server.requests:
                     await asyncio.sleep(0.01)
                 await asyncio.sleep(0.1)
@@ -227,8 +228,8 @@ def test_without_a_durable_request_nothing_leaves(ledger: Ledger, protocol: str)
 
         async def go() -> None:
             async with open_engine(candidate, ledger, timeout=5) as engine:
-                await engine.ask(MESSAGES, Place(run, 1))
-                await engine.ask(MESSAGES, Place(run, 1))
+                await engine.ask(Chat(tuple(MESSAGES)), Place(run, 1))
+                await engine.ask(Chat(tuple(MESSAGES)), Place(run, 1))
 
         with pytest.raises(Refused, match="claimed"):
             asyncio.run(go())

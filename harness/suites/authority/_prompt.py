@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from harness._chat import Chat, user
 from harness._json import JSON
-from harness.suites._registry import Message, fill, places
+from harness.suites._registry import fill, places
 from harness.suites.authority._case import items, title
 
 __all__ = ["check_prompt", "messages"]
 
 
-def messages(template: str, case_input: JSON) -> tuple[Message, ...]:
+def messages(template: str, case_input: JSON) -> Chat:
     """The messages for one case: {{items}} becomes a line "M001: text" for each item, {{title}} the heading."""
     listing = "\n".join(f"{name}: {text}" for name, text in items(case_input).items())
-    return ({"role": "user", "content": fill(template, {"items": listing, "title": title(case_input)})},)
+    return user(fill(template, {"items": listing, "title": title(case_input)}))
 
 
 def check_prompt(template: str) -> str | None:

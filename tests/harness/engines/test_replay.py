@@ -13,6 +13,7 @@ import pytest
 
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place
+from harness._chat import user
 from harness._errors import EngineError
 from harness._identity import file_digest
 from harness.engines import open_engine, open_replay, resolve_engine
@@ -42,9 +43,7 @@ def _ask_all(ledger: Ledger, candidate: Candidate, questions: Sequence[str], run
     async def go() -> list[Exchange]:
         async with open_engine(candidate, ledger, timeout=5) as engine:
             return [
-                await engine.ask(
-                    [{"role": "user", "content": candidate.prompt.replace("{{input}}", question)}], Place(run, cell)
-                )
+                await engine.ask(user(candidate.prompt.replace("{{input}}", question)), Place(run, cell))
                 for cell, question in enumerate(questions, 1)
             ]
 
@@ -235,8 +234,7 @@ def test_asking_many_at_once_gives_each_recording_once(ledger: Ledger) -> None:
             async with open_engine(candidate, ledger, timeout=10) as engine:
                 found: list[bytes] = []
                 for cell in range(first, first + 5):
-                    message = {"role": "user", "content": "Answer: same"}
-                    exchange = await engine.ask([message], Place(run, cell))
+                    exchange = await engine.ask(user("Answer: same"), Place(run, cell))
                     assert exchange.wire is not None
                     found.append(exchange.wire.body)
                 return found
