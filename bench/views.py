@@ -15,9 +15,9 @@ from ledger import Ledger
 
 ONE_RUN = (
     "runs", "run_rules", "run_metrics", "rule_standing", "scores", "attempts", "cells", "failures", "repeatability",
-    "scoreboard",
+    "scoreboard", "usage",
 )  # fmt: skip
-WHOLE = ("runs", "scoreboard", "failures", "freezes")
+WHOLE = ("runs", "scoreboard", "failures", "freezes", "usage")
 
 
 def timed(ledger: Ledger, statement: str, *parameters: object) -> tuple[float, int]:

@@ -5,56 +5,50 @@
 -- `cache_write_tokens`), for every protocol. `output_tokens` includes reasoning.
 
 CREATE VIEW usage AS
-WITH told AS (
-  SELECT
-    request.run AS run,
-    request.cell AS cell,
-    request.body ->> '$.turn' AS turn,
-    request.body ->> '$.attempt' AS attempt,
-    request.seq AS request,
-    response.seq AS response,
-    response.body ->> '$.status' AS http_status,
-    response.body ->> '$.whole' AS whole,
-    (SELECT fault.body ->> '$.reason' FROM edges CROSS JOIN events AS fault ON fault.seq = edges.effect
-      WHERE edges.cause = request.seq AND fault.kind = 'fault' ORDER BY fault.seq DESC LIMIT 1) AS fault,
-    (SELECT parse.body -> '$.usage' FROM edges CROSS JOIN events AS parse ON parse.seq = edges.effect
-      WHERE edges.cause = response.seq AND parse.kind = 'parse' AND parse.run = request.run
-      ORDER BY parse.seq LIMIT 1) AS counts
-  FROM events AS request
-  LEFT JOIN events AS response ON response.seq = (
-    SELECT max(effect.seq) FROM edges CROSS JOIN events AS effect ON effect.seq = edges.effect
-    WHERE edges.cause = request.seq AND effect.kind = 'response')
-  WHERE request.kind = 'request'
-),
-read AS (
-  SELECT told.*,
-    coalesce(counts ->> '$.cache_read_input_tokens', counts ->> '$."prompt_tokens_details.cached_tokens"', 0) AS cached,
-    coalesce(counts ->> '$.cache_creation_input_tokens', 0) AS written,
-    coalesce(
-      counts ->> '$.input_tokens',
-      (counts ->> '$.prompt_tokens') - coalesce(counts ->> '$."prompt_tokens_details.cached_tokens"', 0),
-      counts ->> '$.prompt_eval_count') AS taken,
-    coalesce(counts ->> '$.output_tokens', counts ->> '$.completion_tokens', counts ->> '$.eval_count') AS given
-  FROM told
-)
 SELECT
-  run,
-  cell,
-  (SELECT candidate FROM cell_candidates AS planned WHERE planned.seq = (
-    SELECT max(seq) FROM events WHERE run = read.run AND kind = 'cell' AND cell = read.cell)) AS candidate,
-  turn,
-  attempt,
-  request,
-  response,
-  http_status,
+  request.run AS run,
+  request.cell AS cell,
+  (SELECT candidate FROM cell_candidates AS planned WHERE planned.seq = cell.seq) AS candidate,
+  request.body ->> '$.turn' AS turn,
+  request.body ->> '$.attempt' AS attempt,
+  request.seq AS request,
+  response.seq AS response,
+  response.body ->> '$.status' AS http_status,
   CASE
-    WHEN taken >= 0 AND given IS NOT NULL THEN 'counted'
-    WHEN http_status >= 400 THEN 'refused'
-    WHEN response IS NULL AND fault IN ('dns', 'connect_refused', 'tls') THEN 'unsent'
+    WHEN tokens.value IS NOT NULL THEN 'counted'
+    WHEN response.body ->> '$.status' >= 400 THEN 'refused'
+    WHEN response.seq IS NULL AND fault.body ->> '$.reason' IN ('dns', 'connect_refused', 'tls') THEN 'unsent'
     ELSE 'unknown'
   END AS counted,
-  CASE WHEN taken >= 0 AND given IS NOT NULL THEN taken END AS input_tokens,
-  CASE WHEN taken >= 0 AND given IS NOT NULL THEN cached END AS cached_tokens,
-  CASE WHEN taken >= 0 AND given IS NOT NULL THEN written END AS cache_write_tokens,
-  CASE WHEN taken >= 0 AND given IS NOT NULL THEN given END AS output_tokens
-FROM read;
+  tokens.value ->> 0 AS input_tokens,
+  tokens.value ->> 1 AS cached_tokens,
+  tokens.value ->> 2 AS cache_write_tokens,
+  tokens.value ->> 3 AS output_tokens
+FROM events AS request
+LEFT JOIN events AS response ON response.seq = (
+  SELECT max(effect.seq) FROM edges CROSS JOIN events AS effect ON effect.seq = edges.effect
+  WHERE edges.cause = request.seq AND effect.kind = 'response')
+LEFT JOIN events AS fault ON fault.seq = (
+  SELECT max(effect.seq) FROM edges CROSS JOIN events AS effect ON effect.seq = edges.effect
+  WHERE edges.cause = request.seq AND effect.kind = 'fault')
+LEFT JOIN events AS parse ON parse.seq = (
+  SELECT min(effect.seq) FROM edges CROSS JOIN events AS effect ON effect.seq = edges.effect
+  WHERE edges.cause = response.seq AND effect.kind = 'parse' AND effect.run = request.run)
+LEFT JOIN events AS cell ON cell.seq = (
+  SELECT max(seq) FROM events WHERE run = request.run AND kind = 'cell' AND cell = request.cell)
+-- One row, or none where the reply doesn't tell both counts; the three protocols call them by other names.
+LEFT JOIN json_each(json_array((
+  SELECT json_array(taken, cached, written, given)
+  FROM (
+    SELECT
+      coalesce(counts ->> '$.input_tokens', (counts ->> '$.prompt_tokens') - coalesce(
+        counts ->> '$."prompt_tokens_details.cached_tokens"', 0), counts ->> '$.prompt_eval_count') AS taken,
+      coalesce(
+        counts ->> '$.cache_read_input_tokens', counts ->> '$."prompt_tokens_details.cached_tokens"', 0) AS cached,
+      coalesce(counts ->> '$.cache_creation_input_tokens', 0) AS written,
+      coalesce(counts ->> '$.output_tokens', counts ->> '$.completion_tokens', counts ->> '$.eval_count') AS given
+    FROM (SELECT parse.body -> '$.usage' AS counts)
+  )
+  WHERE taken >= 0 AND given IS NOT NULL
+))) AS tokens
+WHERE request.kind = 'request';
