@@ -5,6 +5,7 @@
     │   ├── SuiteError      (2)  a suite, a fixture or a prompt under `fixtures/` is missing or malformed
     │   ├── RulesError      (2)  a rule set is missing, malformed, or names what its suite doesn't have
     │   ├── EngineError     (2)  an engine is unknown, or lacks what it needs before anything is sent
+    │   ├── PricesError     (2)  a price list can't be read, or a budget can't be kept with what it tells
     │   └── IdentityError   (2)  a value that has no digest: not JSON, duplicate keys, lone surrogates
     ├── IncompleteError     (3)  a cell ended in status `error`, or was never asked
     └── RefusedError        (4)  going on would be unsafe: identity moved, not comparable, not to be reused
@@ -23,6 +24,7 @@ __all__ = [
     "HarnessError",
     "IdentityError",
     "IncompleteError",
+    "PricesError",
     "RefusedError",
     "RulesError",
     "RunMoved",
@@ -51,6 +53,10 @@ class RulesError(UsageError):
 
 class EngineError(UsageError):
     """An engine is unknown, or can't be set up before the first byte is sent."""
+
+
+class PricesError(UsageError):
+    """A price list can't be read, or a budget can't be kept with what it tells."""
 
 
 class IdentityError(UsageError):
