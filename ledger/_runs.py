@@ -3,25 +3,59 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ledger._errors import NotFound
+from ledger._errors import LedgerError, NotFound
 from ledger._lock import run_is_held
 from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
 
-__all__ = ["find_run", "fitting_runs", "list_runs", "run_status"]
+__all__ = ["find_run", "find_tagged", "fitting_runs", "list_runs", "run_status", "since_when"]
 
 _PLANS = (
-    "SELECT run, body ->> '$.name' AS name, body ->> '$.purpose' AS purpose FROM main.events WHERE kind = 'plan'"
+    "SELECT run, body ->> '$.name' AS name, body ->> '$.purpose' AS purpose, at FROM main.events WHERE kind = 'plan'"
     " ORDER BY seq DESC"
+)
+_TAGGED = (
+    "SELECT run, at FROM main.events WHERE kind = 'plan' AND body ->> '$.purpose' = 'evaluation'"
+    " AND ? IN (SELECT value FROM json_each(body, '$.tags')) ORDER BY seq DESC"
+)
+_TAGS = (
+    "SELECT DISTINCT tag.value AS tag FROM main.events, json_each(body, '$.tags') AS tag WHERE kind = 'plan' ORDER BY 1"
+)
+_NOTES = (
+    "SELECT run, body ->> '$.text' AS text FROM main.events"
+    " WHERE kind = 'note' AND run <> '' AND body IS NOT NULL ORDER BY seq"
 )
 _ACCEPTED = (
     "SELECT run, body ->> '$.component' AS component FROM main.events WHERE kind = 'accept' AND body IS NOT NULL"
     " ORDER BY seq"
 )
 _JSON_COLUMNS = ("candidates", "rules", "tags")
+_SHOWN, _TAGS_SHOWN = 5, 20
+_AGO = re.compile(r"([0-9]{1,6})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def since_when(text: str, now: datetime | None = None) -> datetime:
+    """The time that a person means: `2026-11-01`, `2026-11-01T10:00Z` (UTC where no zone is named), or how long ago.
+
+    `7d`, `24h`, `30m` and `2w` count back from `now` (default: this machine's clock). Raises LedgerError.
+    """
+    ago = _AGO.fullmatch(text.strip())
+    try:
+        if ago is not None:
+            return (now or datetime.now(UTC)) - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
+        found = datetime.fromisoformat(text.strip())
+    except (ValueError, OverflowError):
+        raise LedgerError(
+            f"--since: expected a day or a time such as 2026-11-01 or 2026-11-01T10:00Z, or how long ago such as 7d or"
+            f" 24h, got {text!r}"
+        ) from None
+    return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def fitting_runs(ledger: Ledger, wanted: str) -> list[str]:
@@ -42,17 +76,40 @@ def fitting_runs(ledger: Ledger, wanted: str) -> list[str]:
 def find_run(ledger: Ledger, wanted: str) -> str:
     """The id of the run that `wanted` names: `latest`, an id, the start of one, or the name the run was given.
 
-    Raises NotFound, also when more than one run fits.
+    A name goes before the start of an id. Raises NotFound, listing the runs, also when more than one fits.
     """
     fits = fitting_runs(ledger, wanted)
     if len(fits) == 1:
         return fits[0]
+    plans = {str(plan["run"]): plan for plan in ledger.rows(_PLANS)}
     if fits:
-        shown = ", ".join(fits[:5]) + (", …" if len(fits) > 5 else "")
-        raise NotFound(f"{wanted!r} fits {len(fits)} runs ({shown}); give more of the id")
-    if not ledger.rows(_PLANS + " LIMIT 1"):
+        called = plans[fits[0]]["name"] == wanted
+        shown = ", ".join(f"{run} of {plans[run]['at'][:16]}Z" for run in fits[:_SHOWN])
+        more = ", …" if len(fits) > _SHOWN else ""
+        mend = "name one by its id" if called else "give more of the id"
+        what = "is the name of" if called else "fits"
+        raise NotFound(f"{wanted!r} {what} {len(fits)} runs ({shown}{more}); {mend}")
+    if not plans:
         raise NotFound(f"{ledger.path} holds no run yet")
     raise NotFound(f"no run fits {wanted!r}; `ledger runs` lists them")
+
+
+def find_tagged(ledger: Ledger, tag: str) -> str:
+    """The id of the newest evaluation with this tag that stands: neither superseded nor tainted.
+
+    Raises NotFound, saying which tags there are, or that every run with this one was set aside.
+    """
+    runs = [str(row["run"]) for row in ledger.rows(_TAGGED, (tag,))]
+    standing = standing_of_runs(ledger)
+    for run in runs:
+        stands = standing.get(run, Standing())
+        if stands.superseded is None and not stands.taints:
+            return run
+    if runs:
+        raise NotFound(f"every run with the tag {tag!r} was superseded or is tainted ({', '.join(runs[:_SHOWN])})")
+    tags = [str(row["tag"]) for row in ledger.rows(_TAGS)]
+    there = ", ".join(tags[:_TAGS_SHOWN]) + (", …" if len(tags) > _TAGS_SHOWN else "")
+    raise NotFound(f"no run has the tag {tag!r}; there are {there or 'no tags'}")
 
 
 def run_status(ledger: Ledger, run: str, stored: str) -> str:
@@ -60,25 +117,41 @@ def run_status(ledger: Ledger, run: str, stored: str) -> str:
     return "interrupted" if stored == "open" and not run_is_held(ledger.path, run) else stored
 
 
-def list_runs(ledger: Ledger) -> Iterator[dict[str, Any]]:
+def list_runs(
+    ledger: Ledger, *, suite: str = "", tags: Sequence[str] = (), since: datetime | None = None, name: str = ""
+) -> Iterator[dict[str, Any]]:
     """The rows of the view `runs`, newest first; a run that is open while nobody holds it was interrupted.
 
-    `accepted` names the components that a person let move under a run. Superseded and tainted runs are marked as this
-    release understands it, whichever release's view the file has.
+    `suite`, `name` and all of `tags` keep only the runs that have them; `since` those that opened then or later, by
+    what the writer's clock claimed. `accepted` names the components that a person let move under a run, `notes` what
+    was noted on it. Superseded and tainted runs are marked as this release understands it, whichever release's view
+    the file has.
     """
     standing = standing_of_runs(ledger)
-    accepted: dict[str, list[str]] = {}
-    for each in ledger.rows(_ACCEPTED):
-        accepted.setdefault(str(each["run"]), []).append(str(each["component"]))
+    accepted, notes = _by_run(ledger, _ACCEPTED, "component"), _by_run(ledger, _NOTES, "text")
+    earliest = "" if since is None else since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     for row in ledger.view("runs", order_by="seq desc"):
-        row["status"] = run_status(ledger, str(row["run"]), str(row["status"]))
-        for name in _JSON_COLUMNS:
-            if isinstance(row.get(name), str):
-                row[name] = json.loads(row[name])
-        stands = standing.get(str(row["run"]), Standing())
+        for column in _JSON_COLUMNS:
+            if isinstance(row.get(column), str):
+                row[column] = json.loads(row[column])
+        if (suite and row["suite"] != suite) or (name and row["name"] != name) or str(row["opened_at"]) < earliest:
+            continue
+        if not set(tags) <= set(row["tags"] or ()):
+            continue
+        run = str(row["run"])
+        row["status"] = run_status(ledger, run, str(row["status"]))
+        stands = standing.get(run, Standing())
         row["superseded"] = stands.superseded is not None
         row["superseded_by"] = stands.by
-        row["accepted"] = list(dict.fromkeys(accepted.get(str(row["run"]), [])))
+        row["accepted"] = list(dict.fromkeys(accepted.get(run, [])))
+        row["notes"] = notes.get(run, [])
         row["tainted"] = bool(stands.taints)
         row["taints"] = [mark.taint for mark in stands.taints]
         yield row
+
+
+def _by_run(ledger: Ledger, query: str, column: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for row in ledger.rows(query):
+        found.setdefault(str(row["run"]), []).append(str(row[column]))
+    return found

@@ -81,25 +81,46 @@ def show(
     return 0 if seen.sound else 1
 
 
-def runs(db: Db = DEFAULT_DB, as_json: AsJson = False) -> int:
+def runs(
+    suite: Annotated[str, typer.Option(help="Only runs of this suite.")] = "",
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", help="Only runs with this tag; repeated: with each.")
+    ] = None,
+    since: Annotated[
+        str,
+        typer.Option(
+            metavar="WHEN",
+            help="Only runs that opened since: 2026-11-01, 2026-11-01T10:00Z, 7d, 24h; by the writer's own clock.",
+        ),
+    ] = "",
+    name: Annotated[str, typer.Option(help="Only runs of this name.")] = "",
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> int:
     """List the runs, the newest first. A run that is open while no process holds it was interrupted."""
-    from ledger._runs import list_runs
+    from ledger._runs import list_runs, since_when
     from ledger._store import Ledger
 
+    when = since_when(since) if since else None
+    narrowed = bool(suite or tag or name or when)
     with Ledger.open(db, read_only=True) as ledger:
-        found = list(list_runs(ledger))
+        found = list(list_runs(ledger, suite=suite, tags=tag or (), since=when, name=name))
     if as_json:
         emit_json({"runs": found})
         return 0
     words = Words(as_json=False)
     if not found:
-        words("No runs yet.")
+        words("No run is like that; `ledger runs` alone lists every run." if narrowed else "No runs yet.")
         return 0
-    header = ("run", "status", "planned", "asked", "suite", "name", "opened", "superseded by", "tainted by", "accepted")
+    header = (
+        "run", "status", "planned", "asked", "suite", "name", "tags", "opened", "superseded by", "tainted by",
+        "accepted",
+    )  # fmt: skip
     rows = [
         (
             row["run"], row["status"], row["planned"], row["asked"], row["suite"], row["name"],
-            str(row["opened_at"])[:16], row["superseded_by"] or ("(none)" if row["superseded"] else ""),
+            ", ".join(map(str, row["tags"])), str(row["opened_at"])[:16],
+            row["superseded_by"] or ("(none)" if row["superseded"] else ""),
             ", ".join(map(str, row["taints"])), ", ".join(row["accepted"]),
         )
         for row in found
@@ -108,6 +129,8 @@ def runs(db: Db = DEFAULT_DB, as_json: AsJson = False) -> int:
         words(line)
     gone = sum(row["superseded"] for row in found)
     unsafe = sum(row["tainted"] for row in found)
+    if when is not None:
+        words(f"Opened since {when:%Y-%m-%dT%H:%MZ}, as the clock of whoever wrote each run claimed.")
     if gone or unsafe:
         words(f"{gone} superseded (the default scoreboard leaves them out), {unsafe} tainted.")
     return 0
