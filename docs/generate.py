@@ -1,6 +1,6 @@
 """Writes the pages that are generated: `python docs/generate.py`. A test fails when one of them is out of date.
 
-SCHEMA.md comes from a real ledger file, OUTCOMES.md from the taxonomy.
+SCHEMA.md comes from a real ledger file, OUTCOMES.md from the taxonomy, PROVIDERS.md from the providers' data file.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from harness._outcomes import FLAGS, PATTERNS, REASONS, Reason
+from harness.engines._providers import built_in_providers
 from ledger import Ledger
 from ledger._schema import RELEASE
 
@@ -85,7 +86,55 @@ def _outcome_lines() -> Iterator[str]:
         yield f"| `{name}` | {sentence} |"
 
 
-PAGES = {"SCHEMA.md": schema_page, "OUTCOMES.md": outcomes_page}
+_OWN_PROVIDERS = """
+## Lines of your own
+
+`./providers.toml`, or the file that `HARNESS_PROVIDERS` names, holds further lines, and lines that stand in the place
+of these. One line a provider:
+
+```toml
+ours = { base_url = "https://models.example.org/v1", keys = ["OUR_MODELS_KEY"], note = "the gateway at work" }
+```
+
+`harness run SUITE --engine ours/some-model` then asks it. `protocol` is `openai` unless the line says `anthropic` or
+`ollama`; a `base_url` of the openai protocol includes `/v1`. `keys` are names of variables, never a key itself;
+`address` names a variable that may hold the address, and `path` is put to one that has no path. A line that is wrong is
+one sentence with the file and the line. The file decides where your keys go, so read one that came from somebody else.
+
+## Keys
+
+A key is read from the first of its variables that is set, in the environment or in `./.env`, which never overrides the
+environment and is never stored. Without it nothing is planned and no ledger is made: one sentence names the variable.
+An address on this machine needs no key. Every key in use is masked, in headers and wherever a server echoes it.
+
+## Streams and tokens
+
+A streamed reply of an OpenAI-compatible server tells its tokens only when asked to:
+`-M 'stream_options={"include_usage": true}'`. Without that, what it cost is unknown; see [MONEY.md](MONEY.md).
+"""
+
+
+def providers_page() -> str:
+    """Whom `provider/model` can name."""
+    return "\n".join(_provider_lines()) + _OWN_PROVIDERS
+
+
+def _provider_lines() -> Iterator[str]:
+    yield from (_HEAD, "", "# Providers", "")
+    yield "What stands before the first slash of `--engine provider/model`. Beside these: `replay/LEDGER` asks a"
+    yield "recorded history, and `command/PROGRAM` a local program. `--base-url` goes before every address."
+    yield from ("", "| provider | protocol | address | key | address in | |", "|---|---|---|---|---|---|")
+    for name, each in built_in_providers().items():
+        keys = " or ".join(f"`{key}`" for key in each.keys) or "—"
+        keys += " (not needed)" if each.is_local and each.keys else ""
+        address = f"`{each.base_url}`" if each.base_url else "—" if each.through else "your own"
+        note = f"through {each.through}; {each.note}" if each.through else each.note
+        protocol = "—" if each.through else each.protocol
+        variable = f"`{each.address}`" if each.address else "—"
+        yield f"| `{name}` | {protocol} | {address} | {keys} | {variable} | {note} |"
+
+
+PAGES = {"SCHEMA.md": schema_page, "OUTCOMES.md": outcomes_page, "PROVIDERS.md": providers_page}
 
 
 def main() -> None:

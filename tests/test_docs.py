@@ -33,7 +33,7 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["SCHEMA.md", "OUTCOMES.md"])
+@pytest.mark.parametrize("name", ["SCHEMA.md", "OUTCOMES.md", "PROVIDERS.md"])
 def test_generated_pages_are_current(name: str) -> None:
     page = generator().PAGES[name]()
     assert (ROOT / "docs" / name).read_text("utf-8") == page, "run `python docs/generate.py`"

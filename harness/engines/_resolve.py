@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from harness._candidate import PROTOCOLS, Candidate, Protocol
+from harness._candidate import Candidate
 from harness._errors import EngineError
 from harness._secrets import Secrets
 from harness.engines._address import check_url
 from harness.engines._bodies import ANTHROPIC_MAX_TOKENS
 from harness.engines._command import split_command
+from harness.engines._providers import Provider, find_provider, load_providers
 
 __all__ = ["is_replay", "resolve_engine"]
 
-_DEFAULTS = {
-    "openai": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com",
-    "ollama": "http://127.0.0.1:11434",
-}
-_ADDRESS_VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "ollama": "OLLAMA_HOST"}
-_KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "ollama": "OLLAMA_API_KEY"}
 _RESERVED = {"model", "messages", "stream", "system"}
 
 
@@ -41,23 +36,20 @@ def resolve_engine(
 ) -> Candidate:
     """The candidate that "provider/model" means; its prompt is empty until `with_prompt`.
 
-    The address is `base_url`, or what the environment names (OPENAI_BASE_URL, ANTHROPIC_BASE_URL, OLLAMA_HOST), or the
-    provider's own. The key comes out of the environment. Raises EngineError.
+    The address is `base_url`, or what the provider's variable names (such as OPENAI_BASE_URL), or the provider's own.
+    The key comes out of the environment. Providers are the lines of `providers.toml`. Raises EngineError.
     """
     provider, slash, model = text.partition("/")
-    known = f"{', '.join(PROTOCOLS)}, command or replay"
     if not slash or not provider or not model.strip():
         raise EngineError(f"expected an engine as provider/model, such as openai/gpt-5, got {text!r}")
     if provider == "replay":
         raise EngineError(f"{text} names a recording: it can be run, and not asked anything else")
     if provider == "command":
         return _command(text, model, base_url, parameters or {}, stream=stream)
-    if provider not in PROTOCOLS:
-        raise EngineError(f"expected the provider to be {known}, got {provider!r} in {text!r}")
-    protocol: Protocol = provider
-    address = _address(protocol, base_url, environ)
-    key = environ.get(_KEY_VARIABLES[protocol], "").strip()
-    _check_key(protocol, key, address)
+    line = find_provider(provider, load_providers(environ), text)
+    protocol = line.protocol
+    address = _address(line, base_url, environ)
+    key = _key(line, address, environ)
     given = _checked(parameters or {})
     if protocol == "anthropic":
         given.setdefault("max_tokens", ANTHROPIC_MAX_TOKENS)
@@ -80,16 +72,23 @@ def _command(
     return Candidate(label=text, protocol="command", model=model, parameters=_checked(parameters))
 
 
-def _address(protocol: Protocol, base_url: str | None, environ: Mapping[str, str]) -> str:
-    variable = _ADDRESS_VARIABLES[protocol]
+def _address(provider: Provider, base_url: str | None, environ: Mapping[str, str]) -> str:
+    named = environ.get(provider.address, "").strip() if provider.address else ""
     if base_url is not None:
         found, what = base_url.strip(), "the base URL"
-    elif environ.get(variable, "").strip():
-        found, what = environ[variable].strip(), variable
-        if protocol == "ollama":
+    elif named:
+        found, what = named, provider.address
+        if provider.address == "OLLAMA_HOST":
             found = _ollama_host(found)
+        elif provider.path and "://" in found and urlsplit(found).path in ("", "/") and "?" not in found:
+            found = found.rstrip("/") + provider.path
+    elif provider.base_url:
+        found, what = provider.base_url, "the base URL"
     else:
-        found, what = _DEFAULTS[protocol], "the base URL"
+        about = f" ({provider.note})" if provider.note else ""
+        raise EngineError(
+            f"{provider.name} has no address of its own: set {provider.address}{about}, or give --base-url"
+        )
     check_url(found, what)
     return found.rstrip("/")
 
@@ -108,12 +107,19 @@ def _ollama_host(text: str) -> str:
     return f"http://{name}:{port}" + (f"/{path}" if path else "")
 
 
-def _check_key(protocol: Protocol, key: str, address: str) -> None:
-    variable = _KEY_VARIABLES[protocol]
-    if not key and protocol != "ollama" and address == _DEFAULTS[protocol]:
-        raise EngineError(f"{address} needs a key: set {variable}, or name another server with --base-url")
+def _key(provider: Provider, address: str, environ: Mapping[str, str]) -> str:
+    """The key in the first of the provider's variables that is set; empty where none is, and none is needed."""
+    held = [(variable, environ.get(variable, "").strip()) for variable in provider.keys]
+    variable, key = next(((name, value) for name, value in held if value), ("", ""))
+    if not key and provider.needs_key(address):
+        shown = Secrets().mask_url(address)[0]
+        raise EngineError(
+            f"{shown} needs a key: set {' or '.join(provider.keys)} in the environment or in .env,"
+            " or name another server with --base-url"
+        )
     if not (key.isascii() and key.isprintable()) or " " in key:
         raise EngineError(f"{variable} holds characters that no HTTP header can carry; set it anew")
+    return key
 
 
 def _checked(parameters: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
