@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from harness.scorers._normal import NORMALISERS, Normaliser, choice, label, matches, normaliser, number
 from harness.scorers._quotes import QUOTE_VERSION, Quote, Tier, find_quote
+from harness.scorers._region import unfence, without_space
 from harness.scorers._sets import SETS_VERSION, SetComparison, SetOutcome, compare_sets
 
 __all__ = [
@@ -27,4 +28,6 @@ __all__ = [
     "matches",
     "normaliser",
     "number",
+    "unfence",
+    "without_space",
 ]
