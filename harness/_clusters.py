@@ -3,18 +3,29 @@
 Field and Welsh 2007 ("Bootstrapping clustered data"): whole cases are drawn with replacement. Plain Python with a fixed
 seed, so that a report gives the same digits on every machine and no library decides them: what
 `random.Random(seed).random()` gives is promised to stay.
+
+Resampling fewer than ten cases, or cases that all agree, gives an interval that is too narrow or has no width at all.
+There Wilson's interval stands in, with the number of cases as n: a case's mean lies in [0, 1], and nothing in [0, 1]
+varies more than a yes or a no of the same mean.
 """
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
-__all__ = ["RESAMPLES", "SEED", "case_interval", "clustered_intervals"]
+__all__ = [
+    "FEWEST", "RESAMPLES", "SEED", "CaseInterval", "Place", "case_interval", "clustered_intervals", "interval_by_case",
+]  # fmt: skip
 
 RESAMPLES = 1_000
 SEED = 20260701
+FEWEST = 10
+"""So many cases must there be before they are resampled."""
+_Z = 1.959963984540054  # as in the view scoreboard
 
 _VALUES = (
     "SELECT scores.rules AS rules, figure.key AS metric, coalesce(cell.body ->> '$.candidate', ("
@@ -27,6 +38,36 @@ _VALUES = (
 )
 
 Place = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseInterval:
+    """The 95% interval over cases. `by` says how: "cases" (resampled) or "cases, wilson" (too few of them, or no
+    spread). `resampled` is what resampling alone gives, None where that says nothing."""
+
+    low: float
+    high: float
+    by: Literal["cases", "cases, wilson"]
+    resampled: tuple[float, float] | None
+
+
+def interval_by_case(cases: Sequence[tuple[float, int]]) -> CaseInterval | None:
+    """The interval of the mean over cases given as (sum, count) of figures in [0, 1]; None without a case."""
+    if not cases:
+        return None
+    resampled = case_interval(cases)
+    if resampled is not None and len(cases) >= FEWEST:
+        return CaseInterval(*resampled, "cases", resampled)
+    mean = math.fsum(total for total, _ in cases) / sum(count for _, count in cases)
+    return CaseInterval(*_wilson(min(1.0, max(0.0, mean)), len(cases)), "cases, wilson", resampled)
+
+
+def _wilson(mean: float, n: int) -> tuple[float, float]:
+    """Wilson's score interval of a mean that needn't be a whole number of hits."""
+    middle = mean + _Z * _Z / (2 * n)
+    half = _Z * math.sqrt(mean * (1 - mean) / n + _Z * _Z / (4 * n * n))
+    scale = 1 + _Z * _Z / n
+    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
 
 
 def case_interval(cases: Sequence[tuple[float, int]]) -> tuple[float, float] | None:
@@ -49,7 +90,7 @@ def case_interval(cases: Sequence[tuple[float, int]]) -> tuple[float, float] | N
 
 def clustered_intervals(
     rows: Callable[[str, Sequence[Any]], list[dict[str, Any]]], run: str, wanted: Collection[tuple[str, str]]
-) -> Mapping[Place, tuple[float, float]]:
+) -> Mapping[Place, CaseInterval]:
     """The interval of each figure by (rule set, metric, candidate), for the (rule set, metric) pairs `wanted`.
 
     `rows` runs a query over the views.
@@ -61,5 +102,5 @@ def clustered_intervals(
         if (row["rules"], row["metric"]) in wanted:
             place = (row["rules"], row["metric"], row["candidate"])
             cases.setdefault(place, []).append((float(row["total"]), int(row["n"])))
-    found = {place: case_interval(each) for place, each in cases.items()}
+    found = {place: interval_by_case(each) for place, each in cases.items()}
     return {place: interval for place, interval in found.items() if interval is not None}

@@ -9,10 +9,10 @@ from typing import Any
 
 from harness._errors import UsageError
 from harness._history import History, read_history
-from harness._repeats import passes_text
+from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
-from harness._report_data import Data, collect
-from harness._report_document import between, figure_of, percent
+from harness._report_data import Data, collect, with_intervals
+from harness._report_document import BY_CASE, between, figure_of, interval_heading, percent
 from harness._session import UNFINISHED
 from ledger import Ledger, over_views, printable, run_status, standing_scoreboard
 
@@ -147,6 +147,8 @@ def read_standing(ledger: Ledger, rules: Sequence[str] = ()) -> StandingReport:
     rows, left_out = standing_scoreboard(ledger)
     for row in rows:
         row.pop("left_out")
+    with_intervals(ledger, rows)
+    for row in rows:
         row.update({name: bool(row[name]) for name in ("superseded", "tainted", "reproducible")})
     kept = [row for row in rows if not rules or row["rules"] in rules or row["rules"].partition("@")[0] in rules]
     return StandingReport(kept, left_out)
@@ -192,8 +194,7 @@ def render_report(report: RunReport) -> Sequence[object]:
     if data["run"]["epochs"] > 1:
         shown.append(
             _text(
-                "Each case was asked more than once: the 95% interval takes repeats as independent and is too narrow;"
-                " the one by case draws whole cases."
+                f"Each case was asked more than once, and its repeats are one cluster: {BY_CASE}"
             )
         )
     for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
@@ -234,7 +235,8 @@ def render_report(report: RunReport) -> Sequence[object]:
     shown += [
         _text(
             f"{row['changed']} of {row['repeated']} repeated cases of {row['candidate']} changed outcome between"
-            f" repeats under {row['rules']}; {passes_text(row['pass_at_k'])}."
+            f" repeats under {row['rules']}; {passes_text(row['pass_at_k'])}"
+            + (f"; {majority_text(row['majority'])}." if row["majority"] else ".")
         )
         for row in data["repeatability"]
     ]
@@ -269,14 +271,12 @@ def _board_table(report: RunReport, rules: str, candidate: str) -> object:
         min_width=min(title.cell_len, _WIDEST),
     )  # fmt: skip
     table.add_column("metric", overflow="fold")
-    by_case = any(row["case_low"] is not None for row in rows)
-    for name in ("k/n", "planned", "rate", "95% interval", *(["by case"] if by_case else []), "worst–best"):
+    for name in ("k/n", "planned", "rate", interval_heading(rows), "worst–best"):
         table.add_column(name, justify="right", no_wrap=name != "k/n")
     for row in rows:
-        case = [between(row["case_low"], row["case_high"])] if by_case else []
         table.add_row(
             _text(row["metric"]), _text(figure_of(row)), _text(row["planned"]), percent(row["rate"]),
-            between(row["low"], row["high"]), *case, between(row["worst"], row["best"]),
+            between(row["interval_low"], row["interval_high"]), between(row["worst"], row["best"]),
         )  # fmt: skip
     return table
 
@@ -311,7 +311,8 @@ def render_standing(report: StandingReport) -> Sequence[object]:
     for row in report.scoreboard:
         names = (Text(printable(str(row[name]))) for name in ("run", "candidate", "rules", "metric"))
         table.add_row(
-            *names, _text(figure_of(row)), printable(str(row["planned"])), between(row["low"], row["high"]),
+            *names, _text(figure_of(row)), printable(str(row["planned"])),
+            between(row["interval_low"], row["interval_high"]),
             Text(" ".join(_row_marks(row))),
         )  # fmt: skip
     left_out = f"{report.left_out} superseded run{'' if report.left_out == 1 else 's'} left out"

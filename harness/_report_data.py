@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness._bars import judge_bar
-from harness._clusters import clustered_intervals
+from harness._clusters import CaseInterval, Place, clustered_intervals
 from harness._errors import HarnessError, UsageError
 from harness._fingerprint import fingerprints
 from harness._prediction import predictions_for
-from harness._repeats import passes
+from harness._repeats import majorities, passes
 from harness._replaced import replaced
 from harness._rules import RuleSet
 from harness._thaw import thaw_rules
 from ledger import Ledger, LedgerError, as_of, over_views
 
-__all__ = ["RENDERER", "REPORT_FORMAT", "REPORT_VERSION", "AsOf", "Data", "collect"]
+__all__ = ["RENDERER", "REPORT_FORMAT", "REPORT_VERSION", "AsOf", "Data", "collect", "with_intervals"]
 
 REPORT_FORMAT = "eval-ledger/report"
 REPORT_VERSION = 1
 """The version of the data's form: keys are added under the same version, and never change their meaning."""
-RENDERER = 1
+RENDERER = 2
 """Raised with every change of what the same data look like: a report of another renderer is held against the bytes that
 the ledger recorded, and not drawn again."""
 
@@ -37,6 +37,7 @@ _RUN = (
     'SELECT run, name, suite, purpose, status, via, planned, asked, epochs, "limit", candidates, tags, seq, opened_at,'
     " closed_at FROM runs WHERE run = ?"
 )
+_EPOCHS = "SELECT run, epochs FROM runs WHERE run IN (SELECT value FROM json_each(?))"
 _BOARD = (
     "SELECT candidate, rules, metric, kind, is_primary, k, n, planned, unmeasured, rate, low, high, sd, worst, best,"
     " standing, tainted, reproducible FROM scoreboard WHERE run = ?"
@@ -193,8 +194,12 @@ def _repeatability(then: AsOf, run: str, kept: frozenset[str], epochs: int) -> l
     if epochs < 2:
         return []
     of = passes(then.rows, run, epochs)
+    votes = majorities(then.rows, run, epochs)
     return [
-        {**each, "pass_at_k": of.get((each["candidate"], each["rules"]), [])}
+        {
+            **each, "pass_at_k": of.get((each["candidate"], each["rules"]), []),
+            "majority": votes.get((each["candidate"], each["rules"])),
+        }
         for each in _of(then.rows(_REPEATS, (run,)), kept) if each["repeated"]
     ]  # fmt: skip
 
@@ -216,9 +221,34 @@ def _board(
         row["is_primary"], row["tainted"] = bool(row["is_primary"]), bool(row["tainted"])
         row["reproducible"] = bool(row["reproducible"])
         row["tally"] = tallies.get(row["rules"])
-        low, high = intervals.get((row["rules"], row["metric"], row["candidate"]), (None, None))
-        row["case_low"], row["case_high"] = low, high
+        _lead(row, intervals, clustered=clustered)
     return board
+
+
+def _lead(row: dict[str, Any], intervals: Mapping[Place, CaseInterval], *, clustered: bool) -> None:
+    """The interval that people are shown: over cases, where repeats of one aren't independent, and of any mean."""
+    found = intervals.get((row["rules"], row["metric"], row["candidate"]))
+    row["case_low"], row["case_high"] = (found.resampled if found else None) or (None, None)
+    if found is not None:
+        row["interval_low"], row["interval_high"], row["interval_by"] = found.low, found.high, found.by
+    elif row["low"] is not None and not clustered:
+        row["interval_low"], row["interval_high"], row["interval_by"] = row["low"], row["high"], "cells"
+    else:
+        row["interval_low"] = row["interval_high"] = row["interval_by"] = None
+
+
+def with_intervals(ledger: Ledger, board: Sequence[dict[str, Any]]) -> None:
+    """Put the interval that people are shown, of every run's own, on rows of a scoreboard of many runs."""
+    now = AsOf(ledger, ledger.head()[0])
+    runs = list(dict.fromkeys(str(row["run"]) for row in board))
+    epochs = {row["run"]: row["epochs"] for row in ledger.rows(over_views(_EPOCHS), (json.dumps(runs),))}
+    for run in runs:
+        mine = [row for row in board if row["run"] == run]
+        clustered = epochs[run] > 1
+        wanted = {(row["rules"], row["metric"]) for row in mine if clustered or row["kind"] == "mean"}
+        intervals = clustered_intervals(now.rows, run, wanted)
+        for row in mine:
+            _lead(row, intervals, clustered=clustered)
 
 
 def _frozen(then: AsOf, run: str, rule_freezes: Sequence[int], first: int | None) -> list[dict[str, Any]]:

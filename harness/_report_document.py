@@ -10,12 +10,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness._repeats import passes_text
+from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
 
 __all__ = [
-    "Block", "Chart", "Document", "Grid", "Heading", "Name", "Sentence", "between", "document", "figure_of", "percent",
+    "BY_CASE", "Block", "Chart", "Document", "Grid", "Heading", "Name", "Sentence", "between", "document", "figure_of",
+    "interval_heading", "percent",
 ]  # fmt: skip
+
+BY_CASE = (
+    "the 95% interval draws whole cases (a bootstrap of 1,000 resamples with a fixed seed; with fewer than ten cases,"
+    " or where all agree, Wilson's with the cases as n)."
+)
 
 Row = Mapping[str, Any]
 Tone = Literal["", "bad", "good", "quiet"]
@@ -78,6 +84,12 @@ def percent(value: float | None) -> str:
 def between(low: float | None, high: float | None) -> str:
     """An interval of shares."""
     return "–" if low is None or high is None else f"{100 * low:.1f}–{100 * high:.1f}%"
+
+
+def interval_heading(rows: Sequence[Row]) -> str:
+    """What the column of intervals is called: over cases, or over cells that are a case each."""
+    by = {row["interval_by"] for row in rows} - {None}
+    return "95% by case" if any(each != "cells" for each in by) else "95% interval"
 
 
 def figure_of(row: Row) -> str:
@@ -158,9 +170,9 @@ def _top(data: Mapping[str, Any]) -> Iterable[Block]:
     if run["epochs"] > 1:
         yield Sentence(
             [
-                "Each case was asked more than once. The Wilson interval takes repeats as independent and is too"
-                " narrow; the interval by case draws whole cases (a bootstrap, 1,000 resamples, with a fixed seed), and"
-                " is left out where all cases agree."
+                "Each case was asked more than once, and its repeats are one cluster: "
+                f"{BY_CASE} Repeats taken as independent would give a narrower one, which is in the data as low and"
+                " high."
             ]
         )
 
@@ -200,17 +212,14 @@ def _scoreboard(data: Mapping[str, Any]) -> Iterable[Block]:
 
 
 def _figures(rules: str, rows: Sequence[Row]) -> Grid:
-    by_case = any(row["case_low"] is not None for row in rows)
-    columns = ["metric", "candidate", "k/n", "planned", "rate", "95% interval"]
-    columns += [*(["95% by case"] if by_case else []), "worst–best", "marks"]
+    columns = ["metric", "candidate", "k/n", "planned", "rate", interval_heading(rows), "worst–best", "marks"]
     lines: list[Sequence[Cell]] = []
     for row in rows:
         figure = Name(figure_of(row)) if row["unmeasured"] else figure_of(row)
-        case = [between(row["case_low"], row["case_high"])] if by_case else []
         lines.append(
             [
                 [Name(row["metric"]), *([" (outcome)"] if row["is_primary"] else [])], Name(row["candidate"]),
-                figure, str(row["planned"]), percent(row["rate"]), between(row["low"], row["high"]), *case,
+                figure, str(row["planned"]), percent(row["rate"]), between(row["interval_low"], row["interval_high"]),
                 between(row["worst"], row["best"]), ", ".join(_marks(row)),
             ]
         )  # fmt: skip
@@ -303,12 +312,12 @@ def _reading(data: Mapping[str, Any]) -> Iterable[Block]:
         rows = [
             [
                 Name(row["candidate"]), Name(row["rules"]), f"{row['changed']} of {row['repeated']}", str(row["cases"]),
-                passes_text(row.get("pass_at_k", [])),
+                passes_text(row.get("pass_at_k", [])), majority_text(row.get("majority")),
             ]
             for row in repeats
         ]  # fmt: skip
         yield Heading(2, ["Repeats"])
-        columns = ("candidate", "rules", "changed", "cases", "pass@k")
+        columns = ("candidate", "rules", "changed", "cases", "pass@k", "majority")
         right = frozenset({"changed", "cases"})
         yield Grid(["Repeated cases whose outcome changed between identical repeats"], columns, rows, right)
 

@@ -107,11 +107,17 @@ def figures_of(data: Data) -> list[Any]:
             "run": receipt["run"], "candidate": row["candidate"], "rules": row["rules"], "metric": row["metric"],
             "kind": row["kind"], "k": row["k"], "n": row["n"], "planned": row["planned"],
             "unmeasured": row["unmeasured"], "policy": row["policy"], "rate": row["rate"],
-            "interval": None if row["low"] is None else [row["low"], row["high"]], "tally": row["tally"],
+            "interval": _interval(row), "tally": row["tally"],
             "head": receipt["head"],
         }
         for row in data["scoreboard"]
     ]  # fmt: skip
+
+
+def _interval(row: Data) -> list[float] | None:
+    """The interval that people were shown; what a release drew that had no such key is the pooled one."""
+    low, high = (row["interval_low"], row["interval_high"]) if "interval_by" in row else (row["low"], row["high"])
+    return None if low is None else [low, high]
 
 
 def causes_of(ledger: Ledger, data: Data) -> list[int]:

@@ -57,7 +57,8 @@ def _said(row: Row) -> str:
     if not row["n"]:
         return "no data"
     figure = f"{row['k']}/{row['n']}" if row["kind"] == "rate" else f"{row['rate']:.3f}"
-    interval = "" if row["low"] is None else f", {between(row['low'], row['high'])}"
+    low, high = row["interval_low"], row["interval_high"]
+    interval = "" if low is None else f", {between(low, high)}"
     return figure + (f", {row['unmeasured']} unmeasured" if row["unmeasured"] else interval)
 
 
@@ -77,7 +78,7 @@ def interval_plot(title: str, rows: Sequence[Row]) -> list[str]:
             lines.append(
                 f'<line class="bounds" x1="{_x(row["worst"])}" y1="{y + 4}" x2="{_x(row["best"])}" y2="{y + 4}"/>'
             )
-        low, high = (row["case_low"], row["case_high"]) if row["low"] is None else (row["low"], row["high"])
+        low, high = row["interval_low"], row["interval_high"]
         if low is not None:
             lines.append(f'<line class="interval" x1="{_x(low)}" y1="{y + 4}" x2="{_x(high)}" y2="{y + 4}"/>')
         if row["rate"] is not None:

@@ -74,7 +74,7 @@ def test_a_report_with_fewer_keys_of_an_older_form_stays_checkable(own: Path, mo
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("renderer", [0, 2, 1.5, "1", None, True])
+@pytest.mark.parametrize("renderer", [0, 3, 1.5, "1", None, True])
 def test_a_file_that_names_another_renderer_passes_only_as_what_was_recorded(
     own: Path, form: str, renderer: object
 ) -> None:

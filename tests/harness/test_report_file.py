@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -12,10 +13,12 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console
 
 from harness._check import check_report
 from harness._clusters import case_interval
 from harness._errors import UsageError
+from harness._report import read_report, render_report
 from harness._report_data import collect
 from harness._report_file import FORMATS, data_in, format_of, render
 from harness._report_md import md_name
@@ -188,6 +191,15 @@ def test_a_run_without_a_measured_cell_has_no_rate_in_any_format(tmp_path: Path)
     assert cli("check", tmp_path / "r.md", "--db", path) == 0
 
 
+def read_report_here(db: Path) -> str:
+    """What `harness report` shows on a terminal."""
+    with Ledger.open(db, read_only=True) as ledger:
+        console = Console(file=io.StringIO(), width=200)
+        for part in render_report(read_report(ledger, find_run(ledger, "latest"))):
+            console.print(part)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_repeats_get_an_interval_by_case_and_say_how_many_changed(tmp_path: Path) -> None:
     times: dict[str, int] = {}
 
@@ -209,7 +221,17 @@ def test_repeats_get_an_interval_by_case_and_say_how_many_changed(tmp_path: Path
     )  # fmt: skip
     assert row["planned"] == 16
     assert 0 <= row["case_low"] < row["rate"] < row["case_high"] <= 1
-    assert "95% by case" in text and "takes repeats as independent" in text
+    assert row["interval_by"] == "cases, wilson", "four cases are too few to be resampled"
+    assert row["interval_high"] - row["interval_low"] > row["high"] - row["low"], "repeats are no cases of their own"
+    shown = f"{100 * row['interval_low']:.1f}–{100 * row['interval_high']:.1f}%"
+    lines = [each for each in text.splitlines() if each.startswith("| `exact`") and f" {row['k']}/{row['n']} " in each]
+    pooled = f"{100 * row['low']:.1f}–{100 * row['high']:.1f}%"
+    assert lines and all(shown in each and pooled not in each for each in lines), "the one over cases leads"
+    assert "95% by case" in text and "95% interval |" not in text and "its repeats are one cluster" in text
+    assert repeats["majority"] == {"of": 4, "right": 6, "ties": 0, "wrong": 0, "open": 0}
+    assert "majority of 4: 6 right, 0 ties, 0 wrong" in text
+    report = read_report_here(db)
+    assert "majority of 4: 6 right, 0 ties, 0 wrong" in report and shown in report and "95% by case" in report
     assert repeats["changed"] == 1 < repeats["repeated"] == 6
     assert "Repeated cases whose outcome changed" in text
     once, four = repeats["pass_at_k"]
