@@ -4,12 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harness._errors import SuiteError
+from harness._candidate import Candidate
+from harness._errors import EngineError, SuiteError
+from harness._filter import Condition, keep
 from harness._rules import RuleSet
-from harness._suite import Case
+from harness._suite import Case, Fixture, Suite
+from harness.engines import cannot_ask
 from harness.suites import Stages
 
-__all__ = ["check_asks", "check_golds"]
+__all__ = ["check_asks", "check_fit", "check_golds", "located"]
+
+
+def located(
+    suite: Suite, fixtures: Iterable[Fixture], conditions: Sequence[Condition] = (), limit: int | None = None
+) -> list[tuple[str, Case]]:
+    """Every case that is asked, with where it stands, such as `fixtures/x/v0/cases.jsonl:3`.
+
+    Raises UsageError for conditions that no case meets.
+    """
+    kept = keep([(fixture.name, case) for fixture in fixtures for case in fixture.cases], conditions)[:limit]
+    return [(f"{ascii(str(suite.folder / name / 'cases.jsonl'))[1:-1]}:{case.line}", case) for name, case in kept]
+
+
+def check_fit(
+    suite: Suite, fixtures: Iterable[Fixture], rules: Sequence[RuleSet], candidates: Sequence[Candidate],
+    conditions: Sequence[Condition] = (), limit: int | None = None,
+) -> None:  # fmt: skip
+    """All of it for one run: every case under every rule set, and under the prompt and the protocol of every candidate.
+
+    `conditions` and `limit` leave cases out, as in a plan. Raises SuiteError where a prompt or a rule set doesn't fit a case, EngineError where a protocol has no way to ask
+    it; both name the case. Nothing has been sent or written by then.
+    """
+    stages, cases = suite.stage_functions, located(suite, fixtures, conditions, limit)
+    check_golds(stages, rules, cases)
+    for prompt, name in {each.prompt: each.prompt_name or suite.prompt_name for each in candidates}.items():
+        check_asks(stages, prompt, cases, name)
+        mine = {each.protocol: each.label for each in candidates if each.prompt == prompt}
+        for where, case in cases:
+            chat = stages.messages(prompt, case.input)
+            for protocol, label in mine.items():
+                fault = cannot_ask(protocol, chat)
+                if fault is not None:
+                    raise EngineError(f"{where}: case {case.id!a} can't be asked of {label}: {fault}")
 
 
 def check_asks(stages: Stages, prompt: str, cases: Iterable[tuple[str, Case]], prompt_name: str = "") -> None:

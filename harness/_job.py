@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from harness._candidate import Candidate
-from harness._errors import UsageError
+from harness._errors import RulesError, SuiteError, UsageError
+from harness._filter import read_filters
+from harness._fit import check_asks, check_fit, check_golds, located
 from harness._freeze import Frozen, freeze_suite
-from harness._given import Given
+from harness._given import Given, GivenCandidate
+from harness._matrix import Matrix, Row, Spec, spread
+from harness._named_rules import rules_from_file
 from harness._report import RunReport, read_report
 from harness._reuse import Takeover
 from harness._rules import RuleSet, load_rules
 from harness._run import Finished, Progress, RunOptions, perform_run
-from harness._suite import Fixture, Suite, load_suite
-from harness.engines import ask_server, open_replay, resolve_engine
+from harness._suite import Fixture, Suite, load_prompt, load_suite
+from harness.engines import ask_server, is_replay, open_replay, resolve_engine
 from ledger import Ledger
 
-__all__ = ["DEFAULT_ENGINE", "Job", "JobDone", "freeze_job", "parse_settings", "run_job"]
+__all__ = [
+    "DEFAULT_ENGINE", "Job", "JobDone", "candidate_of", "freeze_job", "load_rule_sets", "parse_settings",
+    "prompt_of", "run_job",
+]  # fmt: skip
 
 DEFAULT_ENGINE = "replay/ledger.db"
 """The embedded default: the project's own recorded history, asked over loopback; no key, no network."""
@@ -30,7 +37,8 @@ DEFAULT_ENGINE = "replay/ledger.db"
 
 @dataclass(frozen=True)
 class Job:
-    """What a person asked for, as they named it."""
+    """What a person asked for, as they named it. `matrix` stands in the place of `engines`, `base_urls`, `parameters`
+    and `stream` where it is given; `filters` keep the cases that meet them, and `note` is noted on the run."""
 
     suite: str
     engines: Sequence[str]
@@ -39,6 +47,14 @@ class Job:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     stream: bool = False
     options: RunOptions = field(default_factory=RunOptions)
+    matrix: Matrix | None = None
+    filters: Sequence[str] = ()
+    note: str = ""
+
+    def specs(self) -> tuple[Spec, ...]:
+        """Every candidate that was asked for. Raises UsageError."""
+        rows = [Row(engine, url) for engine, url in zip(self.engines, _base_urls(self), strict=True)]
+        return spread(self.matrix or Matrix(rows, (), self.parameters, {}, self.stream))
 
 
 @dataclass(frozen=True)
@@ -72,8 +88,19 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
 
 def _load(suite_name: str, rule_names: Sequence[str]) -> tuple[Suite, tuple[Fixture, ...], list[RuleSet]]:
     suite, fixtures = load_suite(suite_name)
-    names = list(dict.fromkeys(rule_names or suite.rule_names))
-    return suite, fixtures, [load_rules(suite, name) for name in names]
+    return suite, fixtures, load_rule_sets(suite, rule_names)
+
+
+def load_rule_sets(suite: Suite, names: Sequence[str]) -> list[RuleSet]:
+    """The rule sets that a person named, by name or by the path of a file; without any, those that the suite lists."""
+    found = [
+        rules_from_file(Path(name), suite.stages) if name.endswith(".toml") else load_rules(suite, name)
+        for name in dict.fromkeys(names or suite.rule_names)
+    ]
+    for at, each in enumerate(found):
+        if any(each.name == other.name for other in found[:at]):
+            raise RulesError(f"two rule sets of one run are called {each.name!a}; rename one of the files")
+    return found
 
 
 def _base_urls(job: Job) -> list[str | None]:
@@ -89,43 +116,103 @@ def _base_urls(job: Job) -> list[str | None]:
     return list(job.base_urls)
 
 
-def _candidates(job: Job, suite: Suite, fixtures: Sequence[Fixture], stack: ExitStack) -> list[Candidate]:
+def _candidates(specs: Iterable[Spec], suite: Suite, fixtures: Sequence[Fixture], stack: ExitStack) -> list[Candidate]:
     found: list[Candidate] = []
-    for engine, base_url in zip(job.engines, _base_urls(job), strict=True):
-        if engine.startswith("replay/"):
-            if job.parameters or job.stream:
-                asked = ", ".join(sorted(job.parameters)) or "--stream"
-                raise UsageError(f"{engine} asks as it was recorded, so {asked} can't be set; leave it out")
+    for spec in specs:
+        if is_replay(spec.engine):
+            if spec.parameters or spec.stream or spec.prompt:
+                asked = ", ".join(sorted(spec.parameters)) or ("--stream" if spec.stream else "a prompt")
+                raise UsageError(f"{spec.engine} asks as it was recorded, so {asked} can't be set; leave it out")
             names = [fixture.name for fixture in fixtures]
-            found += stack.enter_context(open_replay(engine, suite.name, names))
+            found += stack.enter_context(open_replay(spec.engine, suite.name, names))
         else:
-            candidate = resolve_engine(
-                engine, base_url=base_url, parameters={**suite.parameters, **job.parameters}, stream=job.stream,
-                environ=os.environ,
-            )  # fmt: skip
-            found.append(candidate.with_prompt(suite.prompt_file))
+            found.append(candidate_of(spec, suite))
+    for at, each in enumerate(found):
+        twin = next((other for other in found[:at] if _same(each, other)), None)
+        if twin is not None:
+            raise UsageError(f"{twin.label} and {each.label} would be asked the very same; leave one out")
     return found
 
 
-def run_job(job: Job, db: Path, progress: Progress) -> JobDone:
-    """Do the job. Everything that can be refused is refused before the ledger is touched or a byte is sent."""
+def candidate_of(spec: Spec, suite: Suite) -> Candidate:
+    """The candidate that a spec means for a suite. Raises UsageError."""
+    candidate = resolve_engine(
+        spec.engine, base_url=spec.base_url, parameters={**suite.parameters, **spec.parameters}, stream=spec.stream,
+        environ=os.environ,
+    )  # fmt: skip
+    file = prompt_of(suite, spec.prompt)
+    return replace(candidate.with_prompt(file, spec.prompt), label=spec.label or candidate.label)
+
+
+def prompt_of(suite: Suite, name: str) -> bytes:
+    """The file prompts/NAME.txt of a suite; the suite's own without a name. Raises SuiteError."""
+    if name in ("", suite.prompt_name):
+        return suite.prompt_file
+    folder = suite.folder / "prompts"
+    if not (folder / f"{name}.txt").is_file():
+        there = ", ".join(sorted(path.stem for path in folder.glob("*.txt"))) or "none"
+        raise SuiteError(f"prompt: {name!a} is not in prompts/ of suite {suite.name}, which has {ascii(there)[1:-1]}")
+    return load_prompt(suite.folder, name, suite.stage_functions, suite.folder / "suite.toml")
+
+
+def _same(one: Candidate, other: Candidate) -> bool:
+    same = (one.label.partition("[")[0], one.protocol, one.model, one.stream, one.prompt, one.url) == (
+        other.label.partition("[")[0], other.protocol, other.model, other.stream, other.prompt, other.url
+    )  # fmt: skip
+    return one.label != other.label and same and json.dumps(one.parameters) == json.dumps(other.parameters)
+
+
+def run_job(
+    job: Job, db: Path, progress: Progress, *, say: Callable[[str], object] = lambda sentence: None
+) -> JobDone:  # fmt: skip
+    """Do the job. Everything that can be refused is refused before the ledger is touched or a byte is sent.
+
+    `say` is told what a person must know before the run's first request.
+    """
+    specs, conditions = job.specs(), read_filters(job.filters)
     suite, fixtures, rules = _load(job.suite, job.rules)
     with ExitStack() as stack:
-        candidates = _candidates(job, suite, fixtures, stack)
+        candidates = _candidates(specs, suite, fixtures, stack)
+        check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
         ledger, created = Ledger.open_or_create(db)
         stack.enter_context(ledger)
-        given = Given(suite.folder.as_posix(), job.engines, bool(job.base_urls), job.parameters, job.stream)
         live = job.options.via == "live"
         finished, taken = perform_run(
-            ledger, suite, fixtures, rules, candidates, job.options, progress, given=given.text(),
-            servers={each.label: ask_server(each) for each in candidates} if live else {},
+            ledger, suite, fixtures, rules, candidates, job.options, progress,
+            given=_given(job, specs, suite, rules).text(),
+            servers={each.label: ask_server(each) for each in candidates} if live else {}, filters=conditions,
+            note=job.note, say=say,
         )  # fmt: skip
         return JobDone(finished, read_report(ledger, finished.run), created, taken)
 
 
-def freeze_job(suite_name: str, rule_names: Sequence[str], db: Path) -> tuple[Frozen, bool]:
-    """Freeze a suite's prompt, fixtures and rule sets ahead of any run; also says whether the ledger was made."""
+def _given(job: Job, specs: Sequence[Spec], suite: Suite, rules: Sequence[RuleSet]) -> Given:
+    """What is kept of the job for a resume."""
+    asked = [
+        GivenCandidate(each.engine, each.label, each.prompt, each.parameters, each.stream, each.base_url is not None)
+        for each in specs
+    ]
+    files = {Path(name).stem: Path(name).as_posix() for name in job.rules if name.endswith(".toml")}
+    return Given(
+        suite.folder.as_posix(), [each.engine for each in specs], any(each.addressed for each in asked), job.parameters,
+        job.stream, asked, {each.name: files[each.name] for each in rules if each.name in files}, list(job.filters),
+    )  # fmt: skip
+
+
+def freeze_job(
+    suite_name: str, rule_names: Sequence[str], db: Path, prompts: Sequence[str] = ()
+) -> tuple[Frozen, bool]:  # fmt: skip
+    """Freeze a suite's prompts (its own, unless others are named), fixtures and rule sets ahead of any run; also says
+    whether the ledger was made.
+
+    Raises SuiteError where they don't go together, before the ledger is touched.
+    """
     suite, fixtures, rules = _load(suite_name, rule_names)
+    files = {prompt_of(suite, name): name for name in prompts or ("",)}
+    cases = located(suite, fixtures)
+    check_golds(suite.stage_functions, rules, cases)
+    for file, name in files.items():
+        check_asks(suite.stage_functions, file.decode("utf-8"), cases, name or suite.prompt_name)
     ledger, created = Ledger.open_or_create(db)
     with ledger:
-        return freeze_suite(ledger, suite, fixtures, rules), created
+        return freeze_suite(ledger, suite, fixtures, rules, files), created

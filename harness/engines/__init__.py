@@ -8,6 +8,7 @@ from __future__ import annotations
 from harness.engines._command import WARNING as COMMAND_WARNING
 from harness.engines._compose import compose_requests, recorded_key
 from harness.engines._open import Engine, open_engine
+from harness.engines._parts import cannot_ask
 from harness.engines._replay import open_replay
 from harness.engines._resolve import is_replay, resolve_engine
 from harness.engines._server import ask_server
@@ -16,6 +17,7 @@ __all__ = [
     "COMMAND_WARNING",
     "Engine",
     "ask_server",
+    "cannot_ask",
     "compose_requests",
     "is_replay",
     "open_engine",

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from harness._candidate import Candidate
 from harness._chat import Chat
+from harness.engines._parts import anthropic_message, ollama_message, openai_message
 
 __all__ = ["ANTHROPIC_MAX_TOKENS", "anthropic_fields", "ollama_body", "openai_body", "to_bytes"]
 
@@ -31,7 +32,7 @@ def openai_body(candidate: Candidate, chat: Chat) -> dict[str, Any]:
     """Chat completions: parameters are top-level fields."""
     return {
         "model": candidate.model,
-        "messages": [dict(message) for message in chat.messages],
+        "messages": [openai_message(message) for message in chat.messages],
         **_sorted(candidate.parameters),
         **chat.extras,
         **({"stream": True} if candidate.stream else {}),
@@ -51,7 +52,7 @@ def ollama_body(candidate: Candidate, chat: Chat) -> dict[str, Any]:
             options["num_predict" if name == "max_tokens" else name] = value
     return {
         "model": candidate.model,
-        "messages": [dict(message) for message in chat.messages],
+        "messages": [ollama_message(message) for message in chat.messages],
         "stream": candidate.stream,
         **top,
         **chat.extras,
@@ -68,14 +69,18 @@ def anthropic_fields(candidate: Candidate, chat: Chat) -> tuple[dict[str, Any], 
     fields: dict[str, Any] = {
         "model": candidate.model,
         "max_tokens": parameters.pop("max_tokens", ANTHROPIC_MAX_TOKENS),
-        "messages": [dict(message) for message in chat.messages if message["role"] != "system"],
+        "messages": [anthropic_message(message) for message in chat.messages if message["role"] != "system"],
         **({"stream": True} if candidate.stream else {}),
     }
-    system = [message["content"] for message in chat.messages if message["role"] == "system"]
+    system = [anthropic_message(message)["content"] for message in chat.messages if message["role"] == "system"]
     if system:
-        blocks = [{"type": "text", "text": text} for text in system]
+        blocks = [block for content in system for block in _blocks(content)]
         parameters["system"] = system[0] if len(system) == 1 else blocks
     return fields, {**parameters, **chat.extras}
+
+
+def _blocks(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 def _sorted(parameters: Mapping[str, Any]) -> dict[str, Any]:
