@@ -26,8 +26,10 @@ class Candidate:
     """What is asked, and how. `label` names it for people and in cells, such as "openai/gpt-x".
 
     `parameters` is what goes into the request beside model and messages, under the names a person gives (`max_tokens`
-    for every protocol). `prompt` is the template's text and `prompt_digest` the plain BLAKE3 of its file. `base_url`
-    is the address as it may be recorded, with secrets masked; `address` is the one that is used, when it differs.
+    for every protocol). `prompt` is the template's text and `prompt_digest` the plain BLAKE3 of its file, which is
+    called `prompt_name` (empty: as the suite's manifest calls it; part of no digest). `base_url` is the address as it
+    may be recorded, with secrets masked; `address` is the one that is used, when it differs.
+    `recorded` says that a recording answers in its place, which costs nothing.
     """
 
     label: str
@@ -40,18 +42,20 @@ class Candidate:
     prompt_digest: str = field(default_factory=lambda: file_digest(b""))
     api_key: str = field(default="", repr=False)
     address: str = field(default="", repr=False)
+    prompt_name: str = ""
+    recorded: bool = False
 
     @property
     def url(self) -> str:
         """The base URL that requests are sent to; may hold secrets."""
         return self.address or self.base_url
 
-    def with_prompt(self, file: bytes) -> Candidate:
-        """The same candidate asking with this prompt file. Raises EngineError when the file isn't UTF-8."""
+    def with_prompt(self, file: bytes, name: str = "") -> Candidate:
+        """The same candidate asking with this prompt file, called `name`. Raises EngineError when it isn't UTF-8."""
         try:
             text = file.decode("utf-8")
         except UnicodeDecodeError as error:
             raise EngineError(
                 f"expected a prompt in UTF-8, got byte {error.start} that isn't; save it as UTF-8"
             ) from None
-        return replace(self, prompt=text, prompt_digest=file_digest(file))
+        return replace(self, prompt=text, prompt_digest=file_digest(file), prompt_name=name)

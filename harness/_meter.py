@@ -101,7 +101,7 @@ class Meter:
             if cost is None:
                 used.unpriced += 1
                 if self.budget.cost is not None:
-                    self._stop(f"a reply of {candidate_label} tells tokens of a sort that the price list doesn't price")
+                    self.stop(f"a reply of {candidate_label} tells tokens of a sort that the price list doesn't price")
             else:
                 used.priced += 1
                 used.cost = EXACT.add(used.cost, cost)
@@ -156,9 +156,9 @@ class Meter:
         if self.budget.tokens is None and price is not None and price.is_free:
             return
         if not cut:
-            self._stop(f"a reply of {label} tells no tokens")
+            self.stop(f"a reply of {label} tells no tokens")
         elif limit is None or size is None:
-            self._stop(f"a call of {label} ended without a whole reply, and sets no max_tokens that bounds it")
+            self.stop(f"a call of {label} ended without a whole reply, and sets no max_tokens that bounds it")
         else:
             used = self.used[label]
             used.most_tokens += size + limit
@@ -168,6 +168,9 @@ class Meter:
                 assert most is not None
                 used.most = EXACT.add(used.most, most)
 
-    def _stop(self, why: str) -> None:
+    def stop(self, why: str) -> None:
+        """Ask no more, because of something that nobody counted; with a budget."""
+        if not self.budget.counts:
+            return
         rest = f"so what it used is unknown and {self.budget.names()} can't be kept; not asking any more"
         self._blind = self._blind or f"{why}, {rest}"

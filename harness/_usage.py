@@ -14,13 +14,15 @@ from typing import Literal
 from harness._capture import Exchange
 from harness.parse import Reading
 
-__all__ = ["Counted", "Tokens", "counted", "tokens_of"]
+__all__ = ["CUT_REASONS", "Counted", "Tokens", "counted", "tokens_of"]
 
 Counted = Literal["counted", "refused", "unsent", "unknown"]
 """What is known of a request's tokens: `refused` (an error status: nothing was produced), `unsent` (no connection)."""
 
 _UNSENT = frozenset({"dns", "connect_refused", "tls"})
-_CUT = frozenset({"stream_cut", "short_body", "decode_cut", "timeout", "connection_reset", "protocol", "fate_unknown"})
+CUT_REASONS = frozenset(
+    {"stream_cut", "short_body", "decode_cut", "timeout", "connection_reset", "protocol", "fate_unknown"}
+)
 """Reasons of replies that came in part: counts in the first part of a stream aren't those of the whole."""
 
 
@@ -64,7 +66,7 @@ def tokens_of(usage: Mapping[str, int] | None) -> Tokens | None:
 
 def counted(exchange: Exchange, reading: Reading) -> tuple[Counted, Tokens | None]:
     """What is known of the tokens of one attempt, and they, where they were counted."""
-    tokens = None if reading.reason in _CUT else tokens_of(reading.usage)
+    tokens = None if reading.reason in CUT_REASONS else tokens_of(reading.usage)
     if tokens is not None:
         return "counted", tokens
     if exchange.wire is not None and exchange.wire.status >= 400:

@@ -102,7 +102,7 @@ class Recordings:
             raise EngineError(f"{label} speaks {planned.protocol!r}, which this release can't replay")
         candidate = Candidate(
             label=label, protocol=planned.protocol, model=planned.model,
-            parameters=planned.parameters, stream=planned.stream, base_url=planned.base_url,
+            parameters=planned.parameters, stream=planned.stream, base_url=planned.base_url, recorded=True,
         )  # fmt: skip
         if planned.prompt_freeze is None:
             return replace(candidate, prompt_digest=planned.prompt)
