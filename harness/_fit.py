@@ -32,8 +32,8 @@ def check_fit(
 ) -> None:  # fmt: skip
     """All of it for one run: every case under every rule set, and under the prompt and the protocol of every candidate.
 
-    `conditions` and `limit` leave cases out, as in a plan. Raises SuiteError where a prompt or a rule set doesn't fit a case, EngineError where a protocol has no way to ask
-    it; both name the case. Nothing has been sent or written by then.
+    `conditions` and `limit` leave cases out, as in a plan. Raises SuiteError where a prompt or a rule set doesn't fit a
+    case, EngineError where a protocol has no way to ask it; both name the case. Nothing was sent or written by then.
     """
     stages, cases = suite.stage_functions, located(suite, fixtures, conditions, limit)
     check_golds(stages, rules, cases)

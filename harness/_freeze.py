@@ -15,7 +15,7 @@ from harness._suite import Fixture, Suite
 from ledger import Draft, Ledger
 from ledger.kinds import Freeze
 
-__all__ = ["Frozen", "freeze_foreign", "freeze_rules", "freeze_suite", "standing_rules"]
+__all__ = ["Frozen", "freeze_foreign", "freeze_prices", "freeze_rules", "freeze_suite", "standing_rules"]
 
 # One whose file was withheld is passed over: a new run must not stand on what nobody can read.
 _FIND = (
@@ -30,13 +30,14 @@ _FIND = (
 class Frozen:
     """The seqs of the freezes that a plan stands on: prompts by digest, fixtures by name, rule sets by label.
 
-    `new` counts those that were made just now.
+    `prices` is the freeze of the price list, None without one. `new` counts those that were made just now.
     """
 
     prompts: Mapping[str, int]
     fixtures: Mapping[str, int]
     rules: Mapping[str, int]
     new: int
+    prices: int | None = None
 
 
 def _fixture_draft(fixture: Fixture, key: bytes, jsonl: bytes | None = None) -> Draft:
@@ -66,9 +67,9 @@ def _rules_draft(rules: RuleSet) -> Draft:
     return Draft(body, blobs={"file": rules.file, "sources": json.dumps(text, sort_keys=True).encode()})
 
 
-def _prompt_draft(suite: Suite, prompt: bytes) -> Draft:
+def _prompt_draft(suite: Suite, name: str, prompt: bytes) -> Draft:
     found = file_digest(prompt)
-    body = Freeze(what="prompt", name=f"{suite.name}/{suite.prompt_name}", digest=found, identity=found)
+    body = Freeze(what="prompt", name=f"{suite.name}/{name or suite.prompt_name}", digest=found, identity=found)
     return Draft(body, blobs={"file": prompt})
 
 
@@ -77,16 +78,18 @@ def freeze_suite(
     suite: Suite,
     fixtures: Sequence[Fixture],
     rules: Sequence[RuleSet],
-    prompts: Sequence[bytes] = (),
+    prompts: Mapping[bytes, str] | Sequence[bytes] = (),
 ) -> Frozen:
     """Freeze prompts, fixtures and rule sets, each unless it stands frozen already; all in one append.
 
-    `prompts` are the templates that the candidates use, when they aren't the suite's own (a replay's may be older).
+    `prompts` are the templates that the candidates use, when they aren't the suite's own (a replay's may be older),
+    with the name of each where it has one of its own.
     """
     key = bytes.fromhex(ledger.genesis.identity_key)
-    templates = list(dict.fromkeys(prompts or (suite.prompt_file,)))
+    templates = dict(prompts) if isinstance(prompts, Mapping) else dict.fromkeys(prompts, "")
+    templates = templates or {suite.prompt_file: ""}
     drafts = [
-        *(_prompt_draft(suite, template) for template in templates),
+        *(_prompt_draft(suite, name, template) for template, name in templates.items()),
         *(_fixture_draft(fixture, key) for fixture in fixtures),
         *(_rules_draft(each) for each in rules),
     ]
@@ -117,6 +120,14 @@ def freeze_rules(ledger: Ledger, rules: Sequence[RuleSet]) -> Frozen:
     """Freeze rule sets alone, each unless it stands frozen already; all in one append."""
     settled, new = _freeze(ledger, [_rules_draft(each) for each in rules])
     return Frozen({}, {}, dict(zip([each.label for each in rules], settled, strict=True)), new)
+
+
+def freeze_prices(ledger: Ledger, name: str, file: bytes) -> int:
+    """Freeze a price list, unless it stands frozen already; the seq of its freeze."""
+    found = file_digest(file)
+    body = Freeze(what="prices", name=name, digest=found, identity=found)
+    (seq,), _ = _freeze(ledger, [Draft(body, blobs={"file": file})])
+    return seq
 
 
 def standing_rules(ledger: Ledger, rules: Sequence[RuleSet]) -> dict[str, int]:

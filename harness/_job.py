@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from harness._budget import Purse
 from harness._candidate import Candidate
 from harness._errors import RulesError, SuiteError, UsageError
 from harness._filter import read_filters
@@ -50,6 +51,7 @@ class Job:
     matrix: Matrix | None = None
     filters: Sequence[str] = ()
     note: str = ""
+    purse: Purse = field(default_factory=Purse)
 
     def specs(self) -> tuple[Spec, ...]:
         """Every candidate that was asked for. Raises UsageError."""
@@ -174,6 +176,7 @@ def run_job(
     with ExitStack() as stack:
         candidates = _candidates(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
+        purse = job.purse.checked(candidates)
         ledger, created = Ledger.open_or_create(db)
         stack.enter_context(ledger)
         live = job.options.via == "live"
@@ -181,7 +184,7 @@ def run_job(
             ledger, suite, fixtures, rules, candidates, job.options, progress,
             given=_given(job, specs, suite, rules).text(),
             servers={each.label: ask_server(each) for each in candidates} if live else {}, filters=conditions,
-            note=job.note, say=say,
+            note=job.note, purse=purse, say=say,
         )  # fmt: skip
         return JobDone(finished, read_report(ledger, finished.run), created, taken)
 

@@ -26,7 +26,7 @@ from harness._thaw import registered_stages, thaw_rules
 from ledger import Ledger, NotFound
 from ledger.kinds import Freeze, Plan
 
-__all__ = ["FrozenLabel", "find_rule_sets", "frozen_labels"]
+__all__ = ["FrozenLabel", "find_rule_sets", "frozen_labels", "rules_from_file"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _MOST = 1 << 20
@@ -77,14 +77,14 @@ def find_rule_sets(ledger: Ledger, run: str, names: Sequence[str]) -> list[RuleS
 
 def _find(ledger: Ledger, plan: Plan, stage_name: str, frozen: Sequence[FrozenLabel], name: str) -> RuleSet:
     if name.endswith(".toml"):
-        return _from_file(Path(name), stage_name)
+        return rules_from_file(Path(name), stage_name)
     if "@" in name:
         return _labelled(ledger, [each for each in frozen if each.label == name], stage_name, name, frozen)
     name = name.removeprefix(f"{plan.suite}/")
     folder = _folder(plan)
     if _NAME.fullmatch(name):
         if folder is not None and (folder / "rules" / f"{name}.toml").is_file():
-            return _from_file(folder / "rules" / f"{name}.toml", stage_name)
+            return rules_from_file(folder / "rules" / f"{name}.toml", stage_name)
         if name in builtin_names():
             return builtin_rules(name, stage_name)
         found = _by_name(ledger, [each for each in frozen if each.name == name], stage_name, name)
@@ -135,7 +135,8 @@ def _by_name(ledger: Ledger, fits: Sequence[FrozenLabel], stage_name: str, name:
     return None
 
 
-def _from_file(path: Path, stage_name: str) -> RuleSet:
+def rules_from_file(path: Path, stage_name: str) -> RuleSet:
+    """The rule set of a file anywhere, for the suites of these stages. Raises RulesError."""
     shown = ascii(str(path))[1:-1]
     if not _NAME.fullmatch(path.stem):
         raise RulesError(

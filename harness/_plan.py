@@ -15,6 +15,7 @@ from typing import Literal
 
 from harness._candidate import Candidate
 from harness._errors import UsageError
+from harness._filter import Condition, filters_text, keep
 from harness._freeze import Frozen
 from harness._identity import candidate_digest, digest, identity, twins
 from harness._rules import RuleSet
@@ -31,6 +32,7 @@ __all__ = [
     "code_digests",
     "digest_of_candidate",
     "environment",
+    "is_partial",
     "lay_out",
     "make_plan",
     "plan_causes",
@@ -137,8 +139,9 @@ def _planned_metrics(rules: RuleSet, groups: Sequence[frozenset[str]], epochs: i
 
 
 def _plan_candidate(
-    candidate: Candidate, turns: str, prompt_freeze: int | None, server: Mapping[str, str], key: bytes
-) -> PlanCandidate:
+    candidate: Candidate, turns: str, prompt_freeze: int | None, server: Mapping[str, str], price: Mapping[str, str],
+    key: bytes,
+) -> PlanCandidate:  # fmt: skip
     return PlanCandidate(
         label=candidate.label,
         protocol=candidate.protocol,
@@ -150,6 +153,7 @@ def _plan_candidate(
         digest=digest_of_candidate(candidate, turns, key),
         base_url=candidate.base_url,
         server=dict(server),
+        price=dict(price),
     )
 
 
@@ -224,24 +228,34 @@ def plan_run(
     arm: str = "",
     given: str = "",
     servers: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    prices: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    filters: Sequence[Condition] = (),
 ) -> PlannedRun:
     """Append the plan and its cells. Raises UsageError for two candidates of one name.
 
-    `limit` keeps the first cases, in file order over the fixtures asked for. `given` is what was asked for, for a later
-    resume; `servers` what the candidates' servers told of themselves, by candidate label.
+    `filters` keep the cases that meet them, `limit` the first of those, in file order over the fixtures asked for.
+    `given` is what was asked for, for a later resume; `servers` what the candidates' servers told of themselves, and
+    `prices` what their tokens cost (as a plan keeps it), by candidate label.
     """
     key = bytes.fromhex(ledger.genesis.identity_key)
     body, laid_out = make_plan(
         key, suite=suite, fixtures=fixtures, rules=rules, candidates=candidates, frozen=frozen, epochs=epochs,
-        limit=limit, via=via, name=name, tags=tags, arm=arm, given=given, servers=servers,
+        limit=limit, via=via, name=name, tags=tags, arm=arm, given=given, servers=servers, prices=prices,
+        filters=filters,
     )  # fmt: skip
     (plan,) = ledger.append(Draft(body, run=run, causes=plan_causes(frozen)))
-    return PlannedRun(run, plan.seq, body.limit is not None, add_cells(ledger, run, plan.seq, laid_out))
+    return PlannedRun(run, plan.seq, is_partial(body), add_cells(ledger, run, plan.seq, laid_out))
+
+
+def is_partial(plan: Plan) -> bool:
+    """Whether a plan leaves out cases of the fixtures that it stands on."""
+    return plan.limit is not None or bool(plan.filter)
 
 
 def plan_causes(frozen: Frozen) -> list[int]:
     """What a plan is derived from: every freeze that it stands on."""
-    return sorted({*frozen.prompts.values(), *frozen.fixtures.values(), *frozen.rules.values()})
+    prices = () if frozen.prices is None else (frozen.prices,)
+    return sorted({*frozen.prompts.values(), *frozen.fixtures.values(), *frozen.rules.values(), *prices})
 
 
 def make_plan(
@@ -260,10 +274,13 @@ def make_plan(
     arm: str = "",
     given: str = "",
     servers: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    prices: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    filters: Sequence[Condition] = (),
 ) -> tuple[Plan, list[tuple[Measurement, Cell]]]:
     """The body of a plan, and its cells in order, as `plan_run` takes and appends them; writes nothing.
 
-    `key` is the ledger's identity key. Raises UsageError for two candidates of one name.
+    `key` is the ledger's identity key. A condition that every case meets narrows nothing, and the plan doesn't say it.
+    Raises UsageError for two candidates of one name, and for conditions that no case meets.
     """
     labels = [candidate.label for candidate in candidates]
     for label in labels:
@@ -271,7 +288,8 @@ def make_plan(
             raise UsageError(f"the candidate {label} was given twice; its two rows could not be told apart")
     stages = suite.stage_functions
     every = [(fixture.name, case) for fixture in fixtures for case in fixture.cases]
-    asked = every if limit is None else every[:limit]
+    kept = keep(every, filters)
+    asked = kept if limit is None else kept[:limit]
     laid_out = lay_out(suite, asked, candidates, epochs=epochs, arm=arm, key=key)
     groups = [stages.group(case.gold) for _, case in asked]
     body = Plan(
@@ -297,17 +315,19 @@ def make_plan(
         candidates=[
             _plan_candidate(
                 candidate, stages.turns, frozen.prompts.get(candidate.prompt_digest),
-                servers.get(candidate.label, {}), key,
+                servers.get(candidate.label, {}), prices.get(candidate.label, {}), key,
             )
             for candidate in candidates
         ],
         arms=[arm] if arm else [],
         epochs=epochs,
-        limit=limit if limit is not None and limit < len(every) else None,
+        limit=limit if limit is not None and limit < len(kept) else None,
         cells=len(laid_out),
         via=via,
         environment=environment(),
         code=dict(code_digests()),
         given=given,
+        prices=frozen.prices,
+        filter=filters_text(filters) if len(kept) < len(every) else "",
     )  # fmt: skip
     return body, laid_out

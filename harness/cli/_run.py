@@ -13,7 +13,17 @@ __all__ = ["run"]
 
 
 def run(
-    suite: Annotated[str, typer.Argument(metavar="SUITE[/FIXTURE]", help="A suite's name or folder, or one fixture.")],
+    suite: Annotated[
+        str,
+        typer.Argument(
+            metavar="[SUITE[/FIXTURE]]",
+            help="A suite's name or folder, or one fixture. Without one, ./eval.toml says what to run.",
+        ),
+    ] = "",
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", envvar="HARNESS_FILE", metavar="PATH", help="An eval.toml; flags stand above its keys."),
+    ] = None,
     engine: Annotated[
         list[str] | None,
         typer.Option("--engine", metavar="ENGINE/MODEL", help="Whom to ask; repeatable. Default: replay/ledger.db"),
@@ -22,56 +32,90 @@ def run(
         list[str] | None,
         typer.Option("--base-url", metavar="URL", help="Where; one for all engines, or one for each."),
     ] = None,
-    rules: Annotated[
-        list[str] | None, typer.Option("--rules", help="A rule set; repeatable. Default: all that the suite lists.")
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prompt", metavar="NAME", help="A file in the suite's prompts/; repeatable: each model by each."
+        ),
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, max=1_000_000, help="How often each case is asked.")] = 1,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rules", metavar="NAME|PATH.toml", help="A rule set; repeatable. Default: all that the suite lists."
+        ),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, show_default="1", help="How often each case is asked.")
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N cases; the run then reads partial.")
     ] = None,
-    max_connections: Annotated[int, typer.Option(min=1, max=1000, help="At once, for each candidate.")] = 8,
-    max_retries: Annotated[int, typer.Option(min=0, help="Attempts after the first, where asking again may help.")] = 3,
-    max_wait: Annotated[float, typer.Option(min=0, help="The longest single wait before a retry, in seconds.")] = 60,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for one attempt, first byte to last.")] = 300,
+    filters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="CONDITION",
+            help="Only cases such as meta.topic=law (= != ~ < <= > >=); repeated: all of them. The run reads partial.",
+        ),
+    ] = None,
+    max_connections: Annotated[
+        int | None, typer.Option(min=1, max=1000, show_default="8", help="At once, for each candidate.")
+    ] = None,
+    max_retries: Annotated[
+        int | None, typer.Option(min=0, show_default="3", help="Attempts after the first, where asking again may help.")
+    ] = None,
+    max_wait: Annotated[
+        float | None, typer.Option(min=0, show_default="60", help="The longest single wait before a retry, in seconds.")
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=0.001, show_default="300", help="Seconds for one attempt, first byte to last."),
+    ] = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
     seed: Annotated[int | None, typer.Option(help="Sampling seed, where the provider takes one.")] = None,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The token limit of a reply.")] = None,
     setting: Annotated[
         list[str] | None, typer.Option("-M", metavar="KEY=VALUE", help="Any other model parameter; repeatable.")
     ] = None,
-    stream: Annotated[bool, typer.Option("--stream", help="Ask for streamed replies.")] = False,
-    name: Annotated[str, typer.Option(help="A name for the run.")] = "",
+    stream: Annotated[bool | None, typer.Option("--stream/--no-stream", help="Ask for streamed replies.")] = None,
+    name: Annotated[str | None, typer.Option(help="A name for the run.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag for the run; repeatable.")] = None,
+    note: Annotated[str | None, typer.Option(help="A sentence on the run, kept and shown with it.")] = None,
     arm: Annotated[
-        str, typer.Option(help="The condition that is measured, such as with-notes; part of identity.")
-    ] = "",
+        str | None, typer.Option(help="The condition that is measured, such as with-notes; part of identity.")
+    ] = None,
     reuse: Annotated[
-        bool, typer.Option("--reuse", help="Take over earlier answers to the very same requests of the same cells.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--reuse/--no-reuse", help="Take over earlier answers to the very same requests of the same cells."
+        ),
+    ] = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Run a suite. Exit 0, or 3 when a cell ended in an error or was never asked."""
-    from harness._attempts import Patience
-    from harness._job import DEFAULT_ENGINE, Job, parse_settings, run_job
+    """Run a suite, or what eval.toml says. Exit 0, or 3 when a cell ended in an error or was never asked."""
+    from harness._asked import Flags, read_asked
+    from harness._job import parse_settings, run_job
     from harness._progress import ScreenProgress
-    from harness._run import RunOptions
 
-    engines = engine or [DEFAULT_ENGINE]
     named = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens}
     given = {key: value for key, value in named.items() if value is not None}
-    options = RunOptions(
-        epochs=epochs, limit=limit, max_connections=max_connections, timeout=timeout,
-        patience=Patience(max_retries, max_wait), name=name, tags=tuple(tag or ()), arm=arm, reuse=reuse,
-        via="replay" if all(each.startswith("replay/") for each in engines) else "live",
+    asked = read_asked(
+        Flags(
+            suite, file, tuple(engine or ()), tuple(base_url or ()), tuple(prompt or ()), tuple(rules or ()),
+            tuple(filters or ()), given | parse_settings(setting or ()), stream, epochs, limit, arm, name,
+            tuple(tag or ()), note, reuse, max_connections, max_retries, max_wait, timeout,
+        )
     )  # fmt: skip
-    job = Job(suite, engines, base_url or (), rules or (), given | parse_settings(setting or ()), stream, options)
+    for sentence in asked.notes:
+        tell(sentence)
+    job = asked.job
     words = Words(as_json=as_json)
-    if any(each.startswith("command/") for each in engines):
+    if any(each.startswith("command/") for each in job.engines):
         from harness.engines import COMMAND_WARNING
 
         tell(f"warning: {COMMAND_WARNING}")
-    done = run_job(job, db, ScreenProgress())
+    done = run_job(job, db, ScreenProgress(), say=tell)
     finished = done.finished
     if as_json:
         outcomes = {rules: dict(counts) for rules, counts in finished.outcomes.items()}
@@ -89,8 +133,7 @@ def run(
         tell(sentence)
     if finished.reason:
         tell(finished.reason)
-    if done.created:
-        words(f"{db} did not exist; it was made.")
+    words(f"{db} did not exist; it was made." if done.created else f"Recorded in {db}.")
     words(f"run {finished.run} is {finished.status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")
     if finished.failed or finished.status in ("interrupted", "aborted"):
         words(f"`harness resume {finished.run} --db {_shown(db)}` asks what is unfinished.")
