@@ -4,8 +4,8 @@
                  the difference in proportions for the paired-sample design"
     Student      repeats or graded figures: Student's t over the cases' mean differences, after two cases of our own
                  that differ wholly, one either way (Bonett and Price 2012, "Adjusted Wald confidence interval for a
-                 difference of binomial proportions based on paired data", add the same): without them, a rare great loss
-                 among many small differences passes too often
+                 difference of binomial proportions based on paired data", add the same): without them, a rare great
+                 loss among many small differences passes too often
     wider        fewer than twenty of those cases differ: the wider of the two, end by end
 
 A bootstrap won't do here: where few cases differ it is too narrow, and where none does it has no width, so that three

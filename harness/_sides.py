@@ -17,7 +17,7 @@ from harness._fingerprint import plan_of
 from ledger import Ledger, NotFound, find_run, over_views
 from ledger.kinds import Plan
 
-__all__ = ["Duel", "Side", "name_duels"]
+__all__ = ["Duel", "Side", "name_duels", "named_labels"]
 
 _RULES = over_views("SELECT rules, freeze FROM run_rules WHERE run = ? ORDER BY freeze")
 
@@ -72,6 +72,15 @@ def name_duels(ledger: Ledger, a: str, b: str | None = None, rules: Sequence[str
         for left, right in pairs
         for under, against in labels
     ]
+
+
+def named_labels(ledger: Ledger, text: str) -> tuple[str, list[str]]:
+    """The run that RUN or RUN@CANDIDATE names, and the labels of the candidates that it leaves.
+
+    Raises UsageError and NotFound as `name_duels` does.
+    """
+    found = _named(ledger, text)
+    return found.run, found.labels
 
 
 def _named(ledger: Ledger, text: str) -> _Named:

@@ -8,6 +8,7 @@ from harness.cli import (
     _check,
     _compare,
     _correct,
+    _gate,
     _import,
     _parse,
     _probe,
@@ -39,6 +40,7 @@ app.command("resume")(_resume.resume)
 app.command("rescore")(_rescore.rescore)
 app.command("replay")(_replay.replay)
 app.command("compare")(_compare.compare)
+app.command("gate")(_gate.gate)
 app.command("report")(_report.report)
 app.command("check")(_check.check)
 app.command("correct")(_correct.correct)

@@ -1,0 +1,159 @@
+"""`harness gate` as it is typed: exit statuses, files for CI, and the recipe of docs/PIPELINE.md."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from harness.cli import app
+from ledger import Ledger
+from ledger.cli import app as ledger_app
+from ledger.cli import run_app
+from tests.harness.experiments import Experiment
+from tests.harness.models import Answer, model_server
+from tests.harness.scored import scored_run
+from tests.harness.test_run import perfect
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs" / "PIPELINE.md").read_text("utf-8")
+MANY = [f"c{number}" for number in range(60)]
+
+
+def told(right: int, rest: str = "wrong") -> dict[str, str]:
+    return {name: "right" if at < right else rest for at, name in enumerate(MANY)}
+
+
+class Typed:
+    def __init__(self, ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
+        self.db, self.capsys = str(ledger.path), capsys
+
+    def __call__(self, *arguments: str, expect: int) -> tuple[str, str]:
+        assert run_app(app, "harness", ["gate", *arguments, "--db", self.db]) == expect
+        shown = self.capsys.readouterr()
+        assert "Traceback" not in shown.err
+        return shown.out, shown.err
+
+
+@pytest.fixture
+def typed(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> Typed:
+    return Typed(ledger, capsys)
+
+
+@pytest.fixture
+def runs(ledger: Ledger) -> None:
+    scored_run(ledger, {"a/x": told(60)}, name="base")
+    scored_run(ledger, {"a/x": told(60)}, name="good")
+    scored_run(ledger, {"a/x": told(20)}, name="bad")
+    scored_run(ledger, {"a/x": told(50, "error")}, name="broken")
+    scored_run(ledger, {"a/x": told(60)}, name="moved", arm="told")
+
+
+@pytest.mark.parametrize(
+    ("run", "margin", "status", "word"),
+    [
+        ("good", "10pp", 0, "PASS"), ("bad", "10pp", 1, "FAIL"), ("good", "1pp", 1, "INCONCLUSIVE"),
+        ("broken", "10pp", 3, "INCOMPLETE"), ("moved", "10pp", 4, "NOT COMPARABLE"),
+    ],
+)  # fmt: skip
+def test_the_exit_status_is_the_verdict(
+    runs: None, typed: Typed, tmp_path: Path, run: str, margin: str, status: int, word: str
+) -> None:
+    xml, page = tmp_path / "gate.xml", tmp_path / "gate.md"
+    files = ("--junit", str(xml), "--markdown", str(page))
+    out, _ = typed(run, "--against", "base", "--margin", margin, *files, expect=status)
+    assert out.splitlines()[-1].startswith(f"{word}: ")
+    assert "97.5% confidence at the one end that decides" in out
+    root = ElementTree.parse(xml).getroot()
+    bad = int(root.get("failures") or 0) + int(root.get("errors") or 0)
+    assert (bad > 0) == (status > 0)
+    assert page.read_text("utf-8").startswith("### ")
+    out, _ = typed(run, "--against", "base", "--margin", margin, "--json", expect=status)
+    found = json.loads(out)
+    assert (found["exit_status"], found["outcome"].upper()) == (status, word)
+
+
+def test_inconclusive_pass_lets_through_and_says_so(runs: None, typed: Typed) -> None:
+    out, _ = typed("good", "--against", "base", "--margin", "1pp", "--inconclusive", "pass", expect=0)
+    assert "let through by --inconclusive pass" in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("good", "--against", "base", "--margin", "2%"), ("good", "--against", "base", "--margin", "2"),
+        ("good", "--against", "nope", "--margin", "2pp"), ("nope", "--against", "base", "--margin", "2pp"),
+        ("good", "--against", "base"), ("good", "--margin", "2pp"),
+        ("good", "--against", "good", "--margin", "2pp"),
+        ("good", "--against", "base", "--margin", "2pp", "--metric", "nope"),
+        ("good", "--against", "base", "--margin", "2pp", "--inconclusive", "maybe"),
+        ("good", "--against", "base", "--margin", "2pp", "--junit", "/nowhere/there/gate.xml"),
+    ],
+)  # fmt: skip
+def test_wrong_usage_ends_in_2_with_one_sentence(runs: None, typed: Typed, arguments: tuple[str, ...]) -> None:
+    out, errors = typed(*arguments, expect=2)
+    assert out == ""
+    assert errors.strip()
+
+
+def test_a_ledger_is_never_written_over(runs: None, typed: Typed, ledger: Ledger) -> None:
+    before = ledger.path.read_bytes()
+    _, errors = typed("good", "--against", "base", "--margin", "2pp", "--junit", str(ledger.path), expect=2)
+    assert "never written over" in errors and ledger.path.read_bytes() == before
+
+
+def test_two_real_runs_against_a_tag(tmp_path: Path) -> None:
+    experiment = Experiment(tmp_path / "work")
+    with model_server(lambda prompt: Answer(perfect(prompt))) as good, model_server(lambda _: Answer("no")) as poor:
+        experiment.run(good, "--tag", "main", suite="authority")
+        experiment.run(good, "--name", "same", suite="authority")
+        experiment.run(poor, "--name", "poor", suite="authority")
+    passed = experiment.harness("gate", "same", "--against", "main", "--margin", "40pp")
+    assert (passed["outcome"], passed["tag"]) == ("pass", "main")
+    assert {each["metric"] for each in passed["results"]} == {"exact", "negative_pass"}, "each decides for its cases"
+    held = experiment.harness("gate", "poor", "--against", "main", "--margin", "40pp", expect=1)
+    assert held["outcome"] == "inconclusive", "nothing of it was measured, so nothing of it passes"
+    assert experiment.verified() == "CONSISTENT"
+
+
+# The recipe
+
+
+def recipe() -> dict[str, Any]:
+    (text,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    return yaml.safe_load(text)
+
+
+def test_the_recipe_is_a_workflow_and_every_command_and_flag_in_it_is_there() -> None:
+    steps = recipe()["jobs"]["gate"]["steps"]
+    assert all(("uses" in step) != ("run" in step) for step in steps)
+    commands = [step["run"] for step in steps if step.get("run", "").startswith(("harness ", "ledger "))]
+    assert [each.split()[:2] for each in commands] == [["harness", "run"], ["harness", "gate"], ["ledger", "verify"]]
+    commands += [line.strip() for line in PAGE.splitlines() if line.startswith("    harness ")]
+    for command in commands:
+        program, name, *rest = shlex.split(command)
+        typer_app = app if program == "harness" else ledger_app
+        (registered,) = [each for each in typer_app.registered_commands if each.name == name]
+        from typer.main import get_command_from_info
+
+        known = get_command_from_info(registered, pretty_exceptions_short=False, rich_markup_mode=None)
+        flags = {option for parameter in known.params for option in parameter.opts}
+        assert {each for each in rest if each.startswith("--")} <= flags, command
+
+
+def test_the_recipe_posts_what_the_gate_writes() -> None:
+    text = json.dumps(recipe())
+    (gate,) = [step["run"] for step in recipe()["jobs"]["gate"]["steps"] if "harness gate" in step.get("run", "")]
+    written = dict(zip(shlex.split(gate), shlex.split(gate)[1:], strict=False))
+    assert f"--body-file {written['--markdown']}" in text and "GITHUB_STEP_SUMMARY" in text
+    assert written["--junit"] in json.dumps(recipe()["jobs"]["gate"]["steps"][-1])
+
+
+def test_the_page_names_every_exit_status_of_the_gate() -> None:
+    assert re.findall(r"^\| ([0-9]) \|", PAGE, re.MULTILINE) == ["0", "1", "2", "3", "4"]
