@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from harness._capture import Exchange
-from harness._prices import EXACT, Price, added, money
+from harness._prices import EXACT, Price, added, money, spent_text
 from harness._usage import Counted, Tokens, counted
 from harness.parse import Reading
 
@@ -145,9 +145,7 @@ class Meter:
             if price is not None and self.used[each].priced:
                 sums[price.currency] = EXACT.add(sums.get(price.currency, Decimal(0)), self.used[each].cost)
         unknown = sum(self.used[each].unknown for each in labels)
-        known = " + ".join(money(amount, currency) for currency, amount in sorted(sums.items()))
-        told = f"unknown ({unknown} {'call' if unknown == 1 else 'calls'})" if unknown else ""
-        return " + ".join(part for part in (known, told) if part) or "nothing yet"
+        return spent_text(sums, unknown)
 
     def _bound(self, label: str, request: int | None, *, cut: bool) -> None:
         """Count the most that a request of unknown use can have used, or stop where that has no bound."""

@@ -19,7 +19,7 @@ from harness._usage import Tokens
 
 __all__ = [
     "EXACT", "PRICES_FILE", "Price", "PriceList", "added", "find_prices", "money", "parse_prices", "price_key",
-    "price_template", "read_prices",
+    "price_template", "price_text", "read_prices", "spent_text",
 ]  # fmt: skip
 
 PRICES_FILE = "prices.toml"
@@ -106,14 +106,11 @@ class Price:
 
     @classmethod
     def from_body(cls, body: Mapping[str, str]) -> Price | None:
-        """The price that a plan keeps; None where it keeps none."""
-        if not body:
+        """The price that a plan keeps; None where it keeps none that can be read."""
+        try:
+            return None if not body else _entry("a/plan", dict(body), "a plan")
+        except PricesError:
             return None
-        known = {name: Decimal(body[name]) for name in _AMOUNTS if name in body}
-        return cls(
-            known["input"], known["output"], body["currency"], body["as_of"], known.get("cached"),
-            known.get("cache_write"),
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,3 +252,18 @@ def money(amount: Decimal, currency: str = "") -> str:
     whole, _, decimals = text.partition(".")
     text = f"{whole}.{decimals.rstrip('0').ljust(2, '0')}"
     return f"{text} {currency}" if currency else text
+
+
+def spent_text(sums: Mapping[str, Decimal], unknown: int) -> str:
+    """What was spent, for people: a sum a currency, never added up, and how many calls nobody knows the cost of."""
+    known = " + ".join(money(amount, currency) for currency, amount in sorted(sums.items()))
+    told = f"unknown ({unknown} {'call' if unknown == 1 else 'calls'})" if unknown else ""
+    return " + ".join(part for part in (known, told) if part) or "nothing"
+
+
+def price_text(body: Mapping[str, str]) -> str:
+    """A price as a plan keeps it, for people; an empty one is unknown."""
+    if not body:
+        return "unknown"
+    amounts = [f"{name.replace('_', ' ')} {body[name]}" for name in _AMOUNTS if name in body]
+    return f"{', '.join(amounts)} {body['currency']} a million, as of {body['as_of']}"

@@ -14,6 +14,7 @@ from harness._replaced import replaced_words
 from harness._report_data import Data, collect, with_intervals
 from harness._report_document import BY_CASE, between, figure_of, interval_heading, percent
 from harness._session import UNFINISHED
+from harness._spend import spend_said, spend_tables
 from ledger import Ledger, over_views, printable, run_status, standing_scoreboard
 
 __all__ = ["RunReport", "StandingReport", "read_report", "read_standing", "render_report", "render_standing"]
@@ -99,6 +100,7 @@ class RunReport:
             "scoreboard": data["scoreboard"],
             "unmeasured": data["unmeasured"],
             "flags": data["flags"],
+            "spend": data["spend"],
             **{name: data[name] for name in same},
             **self.history.as_json(),
             "receipt": data["receipt"],
@@ -229,6 +231,8 @@ def render_report(report: RunReport) -> Sequence[object]:
         shown.append(_counts("Unmeasured, by reason", names, data["unmeasured"]))
     else:
         shown.append(_text("Every planned cell was measured."))
+    shown.append(_text(spend_said(data["spend"])))
+    shown += [_table(each.title, each.columns, each.rows) for each in spend_tables(data["spend"])]
     if data["flags"]:
         names = ("candidate", "rules", "flag", "count")
         shown.append(_counts("Flags of what was read", names, data["flags"]))

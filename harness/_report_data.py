@@ -19,6 +19,7 @@ from harness._prediction import predictions_for
 from harness._repeats import majorities, passes
 from harness._replaced import replaced
 from harness._rules import RuleSet
+from harness._spend import spend_of
 from harness._thaw import thaw_rules
 from ledger import Ledger, LedgerError, as_of, over_views
 
@@ -161,6 +162,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         "scoreboard": board,
         "unmeasured": _of(then.rows(_FAILURES, (run,)), kept),
         "flags": _of(then.rows(_FLAGS, (run,)), kept),
+        "spend": _spend(then, run, kept),
         "repeatability": _repeatability(then, run, kept, row["epochs"]),
         "bars": bars,
         "bars_unread": unread,
@@ -202,6 +204,11 @@ def _repeatability(then: AsOf, run: str, kept: frozenset[str], epochs: int) -> l
         }
         for each in _of(then.rows(_REPEATS, (run,)), kept) if each["repeated"]
     ]  # fmt: skip
+
+
+def _spend(then: AsOf, run: str, kept: frozenset[str]) -> Data:
+    spend = spend_of(then.rows, run)
+    return {**spend, "failures": _of(spend["failures"], kept)}
 
 
 def _about(row: Mapping[str, Any]) -> Data:

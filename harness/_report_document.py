@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
+from harness._spend import SPEND_NAMES, spend_said, spend_tables
 
 __all__ = [
     "BY_CASE", "Block", "Chart", "Document", "Grid", "Heading", "Name", "Sentence", "between", "document", "figure_of",
@@ -112,6 +113,7 @@ def document(data: Mapping[str, Any]) -> Document:
         *_bars(data),
         *_predictions(data.get("predictions", [])),
         *_unmeasured(data),
+        *_spend(data.get("spend")),
         *_reading(data),
         *_frozen(data),
         *_comparability(data.get("fingerprints", [])),
@@ -296,6 +298,17 @@ def _unmeasured(data: Mapping[str, Any]) -> Iterable[Block]:
     caption = ["Cells without a measurement: stage, reason, and whose fault it was"]
     yield Grid(caption, columns, rows, frozenset({"cells"}))
     yield Chart("failures", ["Unmeasured cells, by reason"], failures)
+
+
+def _spend(spend: Mapping[str, Any] | None) -> Iterable[Block]:
+    if spend is None:
+        return
+    yield Heading(2, ["Spend"])
+    yield Sentence([spend_said(spend)])
+    for table in spend_tables(spend):
+        named = [column in SPEND_NAMES for column in table.columns]
+        lines = [[Name(cell) if name else cell for name, cell in zip(named, row, strict=True)] for row in table.rows]
+        yield Grid([table.title], table.columns, lines, frozenset(table.columns) - SPEND_NAMES)
 
 
 def _reading(data: Mapping[str, Any]) -> Iterable[Block]:

@@ -19,7 +19,10 @@ from harness._report_file import format_of
 from ledger import Draft, Ledger, sync_folder
 from ledger.kinds import Report
 
-__all__ = ["Written", "causes_of", "check_target", "figures_of", "record_report", "write_file", "write_report"]
+__all__ = ["SPEND", "Written", "causes_of", "check_target", "figures_of", "record_report", "write_file", "write_report"]
+
+SPEND = "spend"
+"""The kind of a figure that is money and calls, and stands under no rule set."""
 
 _PLAN = "SELECT seq FROM main.events WHERE kind = 'plan' AND run = ?"
 _SQLITE = b"SQLite format 3\0"
@@ -111,6 +114,20 @@ def figures_of(data: Data) -> list[Any]:
             "head": receipt["head"],
         }
         for row in data["scoreboard"]
+    ] + _spend_figures(data)  # fmt: skip
+
+
+def _spend_figures(data: Data) -> list[Any]:
+    """What each candidate spent; nothing in reports of releases that said nothing of it."""
+    receipt = data["receipt"]
+    rows: list[Data] = data["spend"]["candidates"] if "spend" in data else []
+    names = ("cost", "currency", "requests", "unknown")
+    return [
+        {
+            "run": receipt["run"], "candidate": row["candidate"], "kind": SPEND, **{name: row[name] for name in names},
+            "head": receipt["head"],
+        }
+        for row in rows
     ]  # fmt: skip
 
 

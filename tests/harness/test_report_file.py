@@ -170,6 +170,10 @@ def test_the_event_carries_every_number_and_rests_on_the_tallies(tmp_path: Path)
         assert {ledger.event(cause).kind for cause in event.causes} == {"tally"}
         assert (body.size, body.head, body.format) == (made.seq - 1, ledger.event(made.seq - 1).hash, "md")
         figures = [figure for figure in body.figures if isinstance(figure, dict)]
+    spent = [each for each in figures if each["kind"] == "spend"]
+    named = [(row["candidate"], row["cost"], row["unknown"]) for row in data["spend"]["candidates"]]
+    assert [(each["candidate"], each["cost"], each["unknown"]) for each in spent] == named
+    figures = [each for each in figures if each["kind"] != "spend"]
     assert len(figures) == len(data["scoreboard"])
     for figure, row in zip(figures, data["scoreboard"], strict=True):
         assert {name: figure[name] for name in ("candidate", "rules", "metric", "k", "n", "planned", "tally")} == {
