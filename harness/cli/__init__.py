@@ -10,6 +10,7 @@ from harness.cli import (
     _correct,
     _gate,
     _import,
+    _new,
     _parse,
     _probe,
     _publish,
@@ -35,6 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"auto_envvar_prefix": "HARNESS", "help_option_names": ["-h", "--help"]},
 )
+app.command("new")(_new.new)
 app.command("run")(_run.run)
 app.command("resume")(_resume.resume)
 app.command("rescore")(_rescore.rescore)

@@ -1,0 +1,249 @@
+"""A new suite: files made of somebody's table (or of a worked example), checked whole before any is put in place."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from harness._errors import UsageError
+from harness._fit import check_asks, check_golds, located
+from harness._json import JSON, loads, members
+from harness._new_cases import BadRows, Columns, Made, make_cases
+from harness._new_files import eval_file, ignored, prompt_file, readme_file, suite_file
+from harness._new_kits import Kit, example_cases, find_kit
+from harness._new_rows import Table, read_table
+from harness._new_rules import Fitted, fit_rules
+from harness._prices import PRICES_FILE, price_template
+from harness._rules import load_rules, ruleset_from_frozen
+from harness._suite import load_suite
+from harness.suites.manifest import STAGES
+
+__all__ = ["BadRows", "NewSuite", "Wanted", "new_suite"]
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+_MOST_BAD: Final = 20
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a person asked for. `data` None makes the scorer's worked example."""
+
+    name: str
+    data: Path | None = None
+    columns: Columns = field(default_factory=lambda: Columns((), ()))
+    score: str = "exact"
+    delimiter: str = ""
+    encoding: str = ""
+    empty_gold: bool = False
+    skip_bad: bool = False
+
+
+@dataclass(frozen=True)
+class NewSuite:
+    """What was made: the folder, how many cases, which rows were left out and why, and files beside the suite.
+
+    `empty_rows` held nothing at all. `ignored` is what was added to .gitignore; `notes` is what to know.
+    """
+
+    folder: Path
+    cases: int
+    skipped: Sequence[tuple[str, str]] = ()
+    empty_rows: int = 0
+    files: Sequence[str] = ()
+    ignored: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
+def new_suite(wanted: Wanted, root: Path = Path("fixtures")) -> NewSuite:
+    """Make a suite under `root`, and eval.toml, prices.toml and .gitignore beside `root` where they are missing.
+
+    Raises UsageError (BadRows for rows that can't be cases); nothing is there then that wasn't before.
+    """
+    if not _NAME.fullmatch(wanted.name):
+        raise UsageError(
+            f"expected a suite's name in lower-case letters, digits, _ . and -, got {wanted.name[:100]!a}"
+        )  # fmt: skip
+    kit = find_kit(wanted.score)
+    folder = root / wanted.name
+    if folder.exists() or folder.is_symlink():
+        raise UsageError(
+            f"{_show(folder)} is there already, and a suite that was run on isn't overwritten; take another name, or"
+            f" put changed cases into {_show(folder / 'v2' / 'cases.jsonl')}"
+        )
+    built = _from_data(wanted, kit, wanted.data) if wanted.data is not None else _example(kit)
+    files = {
+        "suite.toml": suite_file(wanted.name, kit, prompt=bool(built.prompt)),
+        f"rules/{kit.name}.toml": built.rules,
+        "v1/cases.jsonl": built.cases,
+        "README.md": readme_file(wanted.name, kit, built.count, built.came_from, prompt=bool(built.prompt)),
+        **({"prompts/question.txt": built.prompt} if built.prompt else {}),
+    }
+    try:
+        _put(folder, files)
+        beside, added = _put_beside(root.parent, wanted.name)
+    except OSError as error:
+        raise UsageError(f"{_show(folder)} can't be written: {error.strerror or error}") from None
+    return NewSuite(folder, built.count, built.skipped, built.empty_rows, beside, added, built.notes)
+
+
+@dataclass(frozen=True)
+class _Built:
+    prompt: str
+    rules: str
+    cases: str
+    count: int
+    came_from: str
+    skipped: Sequence[tuple[str, str]] = ()
+    empty_rows: int = 0
+    notes: Sequence[str] = ()
+
+
+def _example(kit: Kit) -> _Built:
+    text = example_cases(kit).decode("utf-8")
+    golds = [loads(members(line)["gold"]) for line in text.splitlines()]
+    fitted = fit_rules(kit, kit.inputs, golds, options="options" in kit.inputs)
+    fields = [name for name in kit.inputs if name != "options"]
+    prompt = prompt_file(fields, options="options" in kit.inputs, tail=fitted.tail)
+    return _Built(prompt, fitted.rules, text, len(golds), " (an example, to be replaced by yours)")
+
+
+def _from_data(wanted: Wanted, kit: Kit, data: Path) -> _Built:
+    table = read_table(data, delimiter=wanted.delimiter, encoding=wanted.encoding)
+    columns = wanted.columns
+    if wanted.empty_gold:
+        if kit.nothing is None:
+            raise UsageError(f"--empty-gold: the scorer {kit.name} can't expect nothing; f1 and quote can")
+        columns = replace(columns, empty_gold=kit.nothing)
+    # The rules are made of the golds, and the golds are then held against the rules.
+    first, _ = make_cases(table, columns, data.parent, _anything)
+    fitted = fit_rules(kit, columns.input, [each.gold for each in first], options=bool(columns.options))
+    fields = _fields(first, columns)
+    prompt = prompt_file(fields, options=bool(columns.options), tail=fitted.tail)
+    made, bad = make_cases(table, columns, data.parent, _check(prompt, fitted, kit))
+    _judge(made, bad, table, data, skip_bad=wanted.skip_bad)
+    came_from = f" out of {ascii(data.name)[1:-1]}"
+    text = "".join(each.line + "\n" for each in made)
+    return _Built(prompt, fitted.rules, text, len(made), came_from, bad, table.empty, fitted.notes)
+
+
+def _anything(_: JSON, __: JSON) -> None:
+    return None
+
+
+def _fields(made: Sequence[Made], columns: Columns) -> Sequence[str]:
+    """The fields that a prompt names: the columns, but where a column holds whole inputs, those of the inputs."""
+    found = made[0].input if made else None
+    whole = isinstance(found, Mapping) and len(columns.input) == 1 and columns.input[0] not in found
+    return list(found) if isinstance(found, Mapping) and whole else columns.input
+
+
+def _check(prompt: str, fitted: Fitted, kit: Kit) -> Callable[[JSON, JSON], str | None]:
+    rules = ruleset_from_frozen(kit.name, fitted.rules.encode("utf-8"), STAGES.name, {})
+    if prompt and (fault := STAGES.check_prompt(prompt)):
+        raise UsageError(f"these columns can't be named in a prompt ({fault}); rename them")
+
+    def check(asked: JSON, gold: JSON) -> str | None:
+        fault = STAGES.check_case(asked, gold)
+        if fault is None and STAGES.check_gold is not None:
+            fault = STAGES.check_gold(asked, gold, rules.score)
+        if fault is None:
+            try:
+                STAGES.messages(prompt or STAGES.prompt, asked)
+            except ValueError as error:
+                fault = str(error)
+        return fault
+
+    return check
+
+
+def _judge(made: list[Made], bad: list[tuple[str, str]], table: Table, data: Path, *, skip_bad: bool) -> None:
+    shown = _show(data)
+    if not table.rows:
+        raise UsageError(f"{shown}: expected rows below the header, got none")
+    if bad and not (skip_bad and made):
+        more = f", the first {_MOST_BAD} of them above" if len(bad) > _MOST_BAD else " (see above)"
+        mend = (
+            "mend them, or leave them out with --skip-bad" if made else "is it the right column, and the right scorer?"
+        )
+        raise BadRows(
+            f"{shown}: {len(bad)} of {len(table.rows)} rows can't be cases{more}; {mend}", bad[:_MOST_BAD]
+        )  # fmt: skip
+
+
+def _put(folder: Path, files: Mapping[str, str]) -> None:
+    """Write a suite beside where it goes, load it as a run would, and move it there in one step."""
+    made_root = not folder.parent.exists()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with _beside(folder.parent) as building:
+            place = building / folder.name
+            for name, text in files.items():
+                path = place / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8", newline="\n")
+            suite, fixtures = load_suite(folder.name, building)
+            rules = [load_rules(suite, name) for name in suite.rule_names]
+            cases = located(suite, fixtures)
+            check_asks(suite.stage_functions, suite.prompt, cases)
+            check_golds(suite.stage_functions, rules, cases)
+            place.rename(folder)
+    except BaseException:
+        if made_root:
+            with contextlib.suppress(OSError):
+                folder.parent.rmdir()
+        raise
+
+
+@contextlib.contextmanager
+def _beside(folder: Path) -> Generator[Path]:
+    found = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
+    try:
+        yield found
+    finally:
+        shutil.rmtree(found, ignore_errors=True)
+
+
+def _put_beside(folder: Path, name: str) -> tuple[list[str], Sequence[str]]:
+    made: list[str] = []
+    for path, text in ((folder / "eval.toml", eval_file(name)), (folder / PRICES_FILE, price_template())):
+        if not (path.exists() or path.is_symlink()):
+            _write_whole(path, text)
+            made.append(path.name)
+    path = folder / ".gitignore"
+    before = path.read_text("utf-8", errors="surrogateescape") if path.is_file() else ""
+    after, added = ignored(before)
+    if added:
+        _write_whole(path, after)
+    return made, added
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """The file is there whole or as it was, whatever happens; one that is a link stays one."""
+    handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+            file.write(text)
+        target = path.resolve()
+        Path(name).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _umask() -> int:
+    found = os.umask(0o022)
+    os.umask(found)
+    return found
+
+
+def _show(path: Path) -> str:
+    return ascii(str(path))[1:-1]

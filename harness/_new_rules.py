@@ -1,0 +1,80 @@
+"""The rule file of a new suite, as its golds need it: what a scorer has to be told is taken from what stands there."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness._json import JSON
+from harness._new_kits import Kit
+
+__all__ = ["Fitted", "fit_rules"]
+
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+_SOURCES: Final = ("text", "source", "context", "passage", "document", "article", "content")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The rule file, the prompt's last lines, and what was decided that a person should know of."""
+
+    rules: str
+    tail: str
+    notes: Sequence[str] = ()
+
+
+def fit_rules(kit: Kit, inputs: Sequence[str], golds: Sequence[JSON], *, options: bool) -> Fitted:
+    """The rule file for these golds. A gold that doesn't fit it is for the check of the case to say."""
+    if kit.name == "choice":
+        return _choice(kit, golds, options=options)
+    if kit.name == "json":
+        return _json(kit, golds)
+    if kit.name == "quote":
+        source = next((name for name in _SOURCES if name in inputs), inputs[0])
+        note = f"The quotes are held against the field {source!a}; `source` in the rule file says so."
+        return Fitted(
+            kit.rules(f"source = {_text(source)}   # the field of a case that is quoted\n"), kit.tail, (note,)
+        )
+    return Fitted(kit.rules(), kit.tail)
+
+
+def _choice(kit: Kit, golds: Sequence[JSON], *, options: bool) -> Fitted:
+    named = [gold for gold in golds if isinstance(gold, str)]
+    letters = all(len(gold.strip()) == 1 and gold.strip() in string.ascii_letters for gold in named)
+    if not options:
+        last = max((string.ascii_uppercase.find(gold.strip().upper()) for gold in named if letters), default=3)
+        there = string.ascii_uppercase[: max(last, 3) + 1]
+        note = f"The cases name no options (--options), so the letters {there} are what can be answered."
+        return Fitted(kit.rules(f'letters = "{there}"   # the options that there are\n'), kit.tail, (note,))
+    # A 0 is what tells an index from a number that counts from 1.
+    whole = [gold for gold in golds if isinstance(gold, int) or (isinstance(gold, str) and gold.strip().isdigit())]
+    by_index = len(whole) == len(golds) and any(int(str(gold)) == 0 for gold in whole)
+    form = "index" if by_index else "letter" if letters and named else "text"
+    said = {"index": "its index, counted from 0", "letter": "its letter", "text": "its text"}[form]
+    lines = (
+        f'options = "options"   # the field of a case that holds them\ngold = "{form}"      # the gold names {said}\n'
+    )
+    return Fitted(kit.rules(lines), kit.tail, (f"The gold names the right option by {said}.",))
+
+
+def _json(kit: Kit, golds: Sequence[JSON]) -> Fitted:
+    objects = [gold for gold in golds if isinstance(gold, Mapping)]
+    keys = list(dict.fromkeys(key for gold in objects for key in gold))
+    kinds = {key: _kind([gold[key] for gold in objects if key in gold]) for key in keys}
+    fields = ", ".join(f"{key if _BARE_KEY.fullmatch(key) else _text(key)} = {_text(kinds[key])}" for key in keys)
+    tail = kit.tail.replace("KEYS", ", ".join(keys).replace("{", "(").replace("}", ")") or "of the gold")
+    return Fitted(kit.rules(f"fields = {{ {fields} }}   # how each field is compared\n"), tail)
+
+
+def _kind(values: Sequence[JSON]) -> str:
+    numbers = all(not isinstance(value, str | bool | list | Mapping) and value is not None for value in values)
+    return "number/1" if numbers else "label/1"
+
+
+def _text(value: str) -> str:
+    """A text as TOML has it; JSON's escapes are TOML's too."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
