@@ -7,27 +7,65 @@ decimal point, a minus, a letter's accent.
 
 from __future__ import annotations
 
-from harness.scorers._normal import NORMALISERS, Normaliser, choice, label, matches, normaliser, number
+from harness.scorers._choices import (
+    CHOICES_VERSION,
+    ChoiceRead,
+    Named,
+    OptionText,
+    clashing,
+    find_choice,
+    read_choice,
+)
+from harness.scorers._json_values import JSON_VERSION, same_json
+from harness.scorers._normal import NORMALISERS, Normaliser, choice, label, matches, normaliser, number, text
+from harness.scorers._numbers import NUMBERS_VERSION, NumberFormat, NumberRead, find_numbers, near, read_number
+from harness.scorers._patterns import PATTERNS_VERSION, check_pattern, pattern_spans
 from harness.scorers._quotes import QUOTE_VERSION, Quote, Tier, find_quote
 from harness.scorers._region import unfence, without_space
 from harness.scorers._sets import SETS_VERSION, SetComparison, SetOutcome, compare_sets
+from harness.scorers._words import WORDS_VERSION, Mention, Word, find_phrases, has_words, words
 
 __all__ = [
+    "CHOICES_VERSION",
+    "JSON_VERSION",
     "NORMALISERS",
+    "NUMBERS_VERSION",
+    "PATTERNS_VERSION",
     "QUOTE_VERSION",
     "SETS_VERSION",
+    "WORDS_VERSION",
+    "ChoiceRead",
+    "Mention",
+    "Named",
     "Normaliser",
+    "NumberFormat",
+    "NumberRead",
+    "OptionText",
     "Quote",
     "SetComparison",
     "SetOutcome",
     "Tier",
+    "Word",
+    "check_pattern",
     "choice",
+    "clashing",
     "compare_sets",
+    "find_choice",
+    "find_numbers",
+    "find_phrases",
     "find_quote",
+    "has_words",
     "label",
     "matches",
+    "near",
     "normaliser",
     "number",
+    "pattern_spans",
+    "read_choice",
+    "read_number",
+    "same_json",
+    "text",
     "unfence",
     "without_space",
+    "words",
 ]

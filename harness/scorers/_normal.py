@@ -16,8 +16,9 @@ from typing import Final
 
 from harness._errors import UsageError
 from harness.scorers._characters import DASHES, DOUBLE_QUOTES, INVISIBLE, MINUSES, SINGLE_QUOTES, narrow
+from harness.scorers._region import without_space
 
-__all__ = ["NORMALISERS", "Normaliser", "choice", "label", "matches", "normaliser", "number"]
+__all__ = ["NORMALISERS", "Normaliser", "choice", "label", "matches", "normaliser", "number", "plain_digits", "text"]
 
 _STRAIGHT: Final = str.maketrans(
     {**dict.fromkeys(SINGLE_QUOTES, "'"), **dict.fromkeys(DOUBLE_QUOTES, '"'), **dict.fromkeys(DASHES, "-")}
@@ -84,7 +85,7 @@ def number(text: str, *, thousands: str = "") -> str:
     if thousands and thousands not in _SEPARATORS:
         raise UsageError(f"thousands: expected one of {', '.join(map(ascii, _SEPARATORS))}, got {thousands!a}")
     bare = _without_space(text)
-    plain = _plain_digits(narrow(bare).translate(dict.fromkeys(map(ord, MINUSES), "-")))
+    plain = plain_digits(narrow(bare).translate(dict.fromkeys(map(ord, MINUSES), "-")))
     if plain.endswith(".") and plain[-2:-1].isdecimal():
         plain = plain[:-1]
     if thousands and thousands in plain:
@@ -106,25 +107,26 @@ def number(text: str, *, thousands: str = "") -> str:
     return f"{'-' if sign == '-' else ''}{short}e{power}"
 
 
-def _without_space(text: str) -> str:
-    start, end = 0, len(text)
-    while start < end and (text[start].isspace() or text[start] in _UNSEEN):
-        start += 1
-    while start < end and (text[end - 1].isspace() or text[end - 1] in _UNSEEN):
-        end -= 1
-    return text[start:end]
+def _without_space(given: str) -> str:
+    start, end = without_space(given)
+    return given[start:end]
 
 
-def _plain_digits(text: str) -> str:
-    """`text` with the digits of one other script as ASCII, and Arabic's decimal point as one; as it is when two scripts
-    are mixed, which then is no number.
+def plain_digits(text: str, *, marks: bool = True) -> str:
+    """`text` with the digits of one other script as ASCII, and (`marks`) Arabic's decimal point as one; as it is when
+    two scripts are mixed, which then is no number.
     """
     zeros = {ord(character) - unicodedata.decimal(character) for character in text if character.isdecimal()}
     if len(zeros) != 1 or zeros == {0x30}:
         return text
     (zero,) = zeros
     table = {zero + digit: 0x30 + digit for digit in range(10)}
-    return text.translate({**table, 0x066B: 0x2E} if zero in (0x0660, 0x06F0) else table)
+    return text.translate({**table, 0x066B: 0x2E} if marks and zero in (0x0660, 0x06F0) else table)
+
+
+def text(given: str) -> str:
+    """A text as it is, without the white space around it: case, punctuation and inner space all count."""
+    return _without_space(given)
 
 
 def choice(text: str) -> str:
@@ -153,7 +155,7 @@ class Normaliser:
 
 NORMALISERS: Final[Mapping[str, Normaliser]] = MappingProxyType(
     {each.name: each for each in (Normaliser("label", 1, label), Normaliser("number", 1, number),
-                                  Normaliser("choice", 1, choice))}
+                                  Normaliser("choice", 1, choice), Normaliser("text", 1, text))}
 )  # fmt: skip
 """Every normaliser of this release by name."""
 

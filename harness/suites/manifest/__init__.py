@@ -11,8 +11,18 @@ from harness.suites.manifest._prompt import DEFAULT, check_prompt, messages
 from harness.suites.manifest._scorer import NOTHING, SOMETHING, Scorer, primary
 from harness.suites.manifest._scorers import SCORERS
 from harness.suites.manifest._stages import (
-    METRICS, REJECTIONS, answer, check_case, check_gold, confirm, confirm_rules, group, schema, score, score_rules,
-)  # fmt: skip
+    METRICS,
+    REJECTIONS,
+    answer,
+    check_case,
+    check_gold,
+    confirm,
+    confirm_rules,
+    group,
+    schema,
+    score,
+    score_rules,
+)
 
 __all__ = ["SCORERS", "STAGES", "Scorer"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Any, cast
 
+from harness._errors import UsageError
 from harness.scorers import NORMALISERS, normaliser
 
 __all__ = [
@@ -97,18 +97,13 @@ def normalise(given: Any) -> str:
         raise ValueError(f"expected a normaliser out of {', '.join(NORMALISERS)}, got {_short(given)}")
     try:
         return normaliser(given).label
-    except Exception as error:
+    except UsageError as error:
         raise ValueError(str(error)) from None
 
 
 def normal(options: Mapping[str, Any], key: str = "normalise") -> Callable[[str], str]:
     """The normaliser that an option names."""
     return normaliser(options[key]).of
-
-
-def frozen(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A copy that nobody changes."""
-    return MappingProxyType(dict(table))
 
 
 def _short(given: Any) -> str:

@@ -65,7 +65,9 @@ class Scorer:
 
     def counted(self, options: Options) -> tuple[Metric, ...]:
         """The metrics that are counted under these options."""
-        return tuple(each for each in self.metrics if each.name not in self.only_with or options[self.only_with[each.name]])
+        return tuple(
+            each for each in self.metrics if each.name not in self.only_with or options[self.only_with[each.name]]
+        )
 
 
 def rate(name: str, applies: str = EVERY_GROUP, *, higher_is_better: bool = True) -> Metric:

@@ -12,9 +12,18 @@ from typing import Any, cast
 
 from harness._json import JSON
 from harness.suites._registry import (
-    EVERY_GROUP, Answer, Confirmed, Kind, Metric, Scored, ScoreRules, Unscorable, settle,
-)  # fmt: skip
+    EVERY_GROUP,
+    Answer,
+    Confirmed,
+    Kind,
+    Metric,
+    Scored,
+    ScoreRules,
+    Unscorable,
+    settle,
+)
 from harness.suites.manifest._input import check_input
+from harness.suites.manifest._quote import REJECTIONS
 from harness.suites.manifest._scorer import NOTHING, SOMETHING, Scorer
 from harness.suites.manifest._scorers import SCORERS
 
@@ -27,11 +36,6 @@ METRICS: tuple[Metric, ...] = tuple(
     {(each.name, each.applies): each for scorer in SCORERS.values() for each in scorer.metrics}.values()
 )
 """Every metric of every scorer."""
-
-REJECTIONS: Mapping[str, str] = MappingProxyType({
-    "not_in_source": "The quote doesn't stand in the case's source.",
-    "tier_not_accepted": "The quote stands in the source at a tier that the rules don't accept.",
-})  # fmt: skip
 
 
 def schema(value: JSON) -> tuple[str | None, JSON]:
@@ -66,7 +70,9 @@ def score_rules(table: Mapping[str, Any]) -> ScoreRules:
     scorer = _named(table.get("scorer"))
     options = scorer.read({key: value for key, value in table.items() if key not in ("scorer", "primary")})
     metrics = scorer.counted(options)
-    chosen = _primary(table["primary"], metrics) if "primary" in table else scorer.primary
+    there = {metric.name for metric in metrics}
+    usual = {name: metric for name, metric in scorer.primary.items() if metric in there}
+    chosen = _primary(table.get("primary", usual), metrics)
     return ScoreRules(MappingProxyType({"scorer": scorer.label, **options}), metrics, chosen)
 
 

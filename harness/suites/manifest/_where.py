@@ -20,12 +20,15 @@ from harness.suites._registry import Answer
 from harness.suites.manifest._options import Option, one_of, switch, text
 
 __all__ = [
-    "Fault", "Region", "Taken", "check_place", "field_of", "place_options", "plain_text", "regions", "sole", "taken",
-    "whole_json",
+    "Fault", "Region", "Taken", "check_place", "descend", "fault", "field_of", "place_options", "plain_text",
+    "regions", "sole", "taken", "whole_json",
 ]  # fmt: skip
 
-Fault = Literal["no_answer", "no_marker", "no_match", "number_unclear", "two_candidates", "no_json", "empty_fence"]
-_STATUS: Mapping[str, Any] = {"two_candidates": "ambiguous", "empty_fence": "empty"}
+Fault = Literal[
+    "no_answer", "no_marker", "no_match", "number_unclear", "two_candidates", "no_json", "empty_fence",
+    "schema_violation", "object_not_list", "string_not_list", "number_not_list", "boolean_not_list", "null_not_list",
+]  # fmt: skip
+_STATUS: Mapping[str, Any] = {"two_candidates": "ambiguous", "empty_fence": "empty", "schema_violation": "wrong_shape"}
 _MARKS = "*_`"
 _T = TypeVar("_T")
 
@@ -134,7 +137,7 @@ def taken(one: Taken | Answer, value: JSON) -> Answer:
 
 def fault(name: Fault) -> Answer:
     """No answer, and why."""
-    return Answer(None, _STATUS.get(name, "malformed"), name)
+    return Answer(None, "wrong_shape" if name.endswith("_not_list") else _STATUS.get(name, "malformed"), name)
 
 
 def plain_text(value: JSON) -> str | None:
@@ -197,7 +200,9 @@ def _marker(marker: str) -> re.Pattern[str]:
     colon = bare.endswith((":", "\uff1a"))
     words = [re.escape(word) for word in bare.rstrip(":\uff1a").split()]
     edge = r"(?<![^\W_])" if bare[:1].isalnum() else ""
-    end = rf"(?P<mid>[{_MARKS}]*)\s?[:\uff1a]" if colon else r"(?P<mid>)(?![^\W_])" if bare[-1:].isalnum() else "(?P<mid>)"
+    end = rf"(?P<mid>[{_MARKS}]*)\s?[:\uff1a]" if colon else "(?P<mid>)"
+    if not colon and bare[-1:].isalnum():
+        end += r"(?![^\W_])"
     return re.compile(rf"(?P<open>(?<![{_MARKS}])[{_MARKS}]*){edge}" + r"\s+".join(words) + end, re.IGNORECASE)
 
 

@@ -1,0 +1,105 @@
+"""includes: the gold stands in the answer, as whole words. With a closed set of labels, an answer that names two is a
+tie: an outcome of its own, and never a hit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from harness._json import JSON
+from harness.scorers import Word, find_phrases, has_words, words
+from harness.suites._registry import Answer, Confirmed
+from harness.suites.manifest._golds import gold_texts, shown
+from harness.suites.manifest._options import Option, texts
+from harness.suites.manifest._scorer import CORRECT, Scorer, Tally, primary, rate
+from harness.suites.manifest._where import Fault, Region, Taken, check_place, place_options, regions, sole, taken
+
+__all__ = ["INCLUDES"]
+
+
+def _answer(value: JSON, _: JSON, options: Mapping[str, Any]) -> Answer:
+    places = regions(value, options, rest=True)
+    if isinstance(places, Answer):
+        return places
+
+    def read(region: Region) -> Taken | Fault:
+        text = region.slice
+        return Taken(text, tuple(_forms(words(text))), region) if text else "no_answer"
+
+    one = sole(places, read)
+    return one if isinstance(one, Answer) else taken(one, one.value)
+
+
+def _forms(found: list[Word]) -> list[str]:
+    return [word.form for word in found]
+
+
+def _fit(options: dict[str, Any]) -> None:
+    check_place(options)
+    seen: dict[tuple[str, ...], str] = {}
+    for each in options["labels"]:
+        if not has_words(each):
+            raise ValueError(f"labels: {each!a} {_NO_WORDS}")
+        before = seen.setdefault(tuple(_forms(words(each))), each)
+        if before != each:
+            raise ValueError(f"labels: {before!a} and {each!a} are the same words")
+
+
+_NO_WORDS = "has no whole words that could be looked for (a script without spaces has none); use exact, choice or regex"
+
+
+def _check_gold(_: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
+    found = gold_texts(gold)
+    if found is None:
+        return f"gold: expected a text, a number, or a list of those (any of them is right), got {shown(gold)}"
+    for each in found:
+        if not has_words(each):
+            return f"gold: {each!a} {_NO_WORDS}"
+        labels = options["labels"]
+        if labels and not any(_forms(words(each)) == _forms(words(label)) for label in labels):
+            return f"gold: expected one of the labels {', '.join(map(ascii, labels))}, got {each!a}"
+    return None
+
+
+def _score(answer: JSON, _: Confirmed, gold: JSON, options: Mapping[str, Any]) -> Tally | None:
+    golds = [words(each) for each in gold_texts(gold) or () if has_words(each)]
+    if not golds:
+        return None
+    found = words(answer) if isinstance(answer, str) else []
+    if not options["labels"]:
+        hit = bool(find_phrases(found, golds))
+        return {"correct": int(hit)}, "hit" if hit else "miss"
+    labels = [words(each) for each in options["labels"]]
+    named = {each.phrase for each in find_phrases(found, labels)}
+    if len(named) > 1:
+        return {"correct": 0, "tie": 1}, "tie"
+    hit = any(_forms(labels[index]) == _forms(each) for index in named for each in golds)
+    return {"correct": int(hit), "tie": 0}, "hit" if hit else "miss" if named else "none_named"
+
+
+INCLUDES = Scorer(
+    name="includes",
+    version=1,
+    about="the gold stands in the answer as whole words",
+    options=(
+        *place_options("whole", "last_line", "after", "field"),
+        Option("labels", (), texts, "a closed set of labels: an answer that names two of them is a tie"),
+    ),
+    metrics=(CORRECT, rate("tie", higher_is_better=False)),
+    primary=primary(every="correct"),
+    verdicts=MappingProxyType(
+        {
+            "hit": "the gold stands in the answer, and no other label",
+            "miss": "the gold doesn't; another label may",
+            "none_named": "the answer names none of the labels",
+            "tie": "the answer names two labels or more; never a hit",
+        }
+    ),
+    answer=_answer,
+    check_gold=_check_gold,
+    score=_score,
+    fit=_fit,
+    only_with=MappingProxyType({"tie": "labels"}),
+)

@@ -1,0 +1,223 @@
+"""quote: the answer is a passage of the case's source, and how faithfully: exact, folded, elided or none. What is kept
+is where it stands in the source, never the model's copy.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from harness._json import JSON
+from harness.scorers import Quote, find_quote
+from harness.suites._registry import Answer, Confirmed
+from harness.suites.manifest._golds import gold_texts, shown
+from harness.suites.manifest._options import Option, one_of, text, texts
+from harness.suites.manifest._scorer import SOMETHING, Scorer, Tally, primary, rate
+from harness.suites.manifest._where import (
+    Fault,
+    Region,
+    Taken,
+    check_place,
+    descend,
+    place_options,
+    regions,
+    sole,
+    taken,
+)
+
+__all__ = ["QUOTE", "REJECTIONS"]
+
+REJECTIONS: Mapping[str, str] = MappingProxyType({
+    "not_in_source": "The quote doesn't stand in the case's source.",
+    "tier_not_accepted": "The quote stands in the source at a tier that the rules don't accept.",
+})  # fmt: skip
+
+_TIERS = ("exact", "folded", "elided")
+_MARKS = (
+    '""',
+    "''",
+    "``",
+    "\u201c\u201d",
+    "\u2018\u2019",
+    "\u201e\u201c",
+    "\u00ab\u00bb",
+    "\u00bb\u00ab",
+    "\u300c\u300d",
+)
+_Spans = list[tuple[int, int]]
+
+
+def _accept(given: Any) -> tuple[str, ...]:
+    found = texts(given)
+    wrong = next((each for each in found if each not in _TIERS), None)
+    if wrong is not None:
+        raise ValueError(f"expected tiers out of {', '.join(_TIERS)}, got {wrong!a}")
+    return tuple(each for each in _TIERS if each in found)
+
+
+def _fit(options: dict[str, Any]) -> None:
+    check_place(options)
+    if not options["source"]:
+        raise ValueError('source: expected the field of a case that holds the text to quote from ("input" for the'
+                         ' input itself), got none')  # fmt: skip
+
+
+def _source(case_input: JSON, options: Mapping[str, Any]) -> str | None:
+    if isinstance(case_input, str):
+        return case_input if options["source"] == "input" else None
+    _, found = descend(case_input, options["source"])
+    return found if isinstance(found, str) else None
+
+
+def _answer(value: JSON, case_input: JSON, options: Mapping[str, Any]) -> Answer:
+    places = regions(value, options, rest=True)
+    if isinstance(places, Answer):
+        return places
+    source = _source(case_input, options) or ""
+
+    def read(region: Region) -> Taken | Fault:
+        if not region.slice:
+            return "no_answer"
+        inner = _unquoted(region, source)
+        return Taken(None, inner.slice, inner)
+
+    one = sole(places, read)
+    if isinstance(one, Answer):
+        return one
+    held: dict[str, JSON] = {
+        "quote": one.region.slice, "source": source, "field": options["source"], "accept": list(options["accept"]),
+    }  # fmt: skip
+    return taken(one, held)
+
+
+def _unquoted(region: Region, source: str) -> Region:
+    """The region without the quotation marks around it, where it doesn't stand in the source with them."""
+    inner = region.slice
+    if len(inner) > 2 and inner[0] + inner[-1] in _MARKS and find_quote(source, inner).tier == "none":
+        return Region(region.text, region.start + 1, region.end - 1, region.own)
+    return region
+
+
+def _held(answer: JSON) -> tuple[str, str, str, list[JSON]]:
+    """(quote, source, field, accepted tiers) as `_answer` hands them on."""
+    table: Mapping[str, JSON] = answer if isinstance(answer, Mapping) else {}
+    quote, source, field, accept = (table.get(key) for key in ("quote", "source", "field", "accept"))
+    return (
+        quote if isinstance(quote, str) else "", source if isinstance(source, str) else "",
+        field if isinstance(field, str) else "", accept if isinstance(accept, list) else [],
+    )  # fmt: skip
+
+
+def _confirm(answer: JSON, _: JSON) -> Confirmed:
+    """One finding with the tier and the spans in the source, or one rejection."""
+    quote, source, field, accept = _held(answer)
+    found = find_quote(source, quote)
+    if found.tier == "none":
+        return Confirmed(rejections=({"proposal": 0, "reason": "not_in_source", "reasons": ["not_in_source"]},))
+    where: dict[str, Any] = {"tier": found.tier, "source": field, "spans": [list(span) for span in found.spans]}
+    if found.tier not in accept:
+        return Confirmed(
+            rejections=({"proposal": 0, "reason": "tier_not_accepted", "reasons": ["tier_not_accepted"], **where},)
+        )
+    return Confirmed(findings=({"proposal": 0, **where},))
+
+
+def _check_gold(case_input: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
+    source = _source(case_input, options)
+    where = "input" if options["source"] == "input" else f"input.{options['source']}"
+    if source is None or not source.strip():
+        return f"{where}: expected the text to quote from (source = {options['source']!a}), got none"
+    if gold is None or gold in ("", []) or options["passage"] == "ignore":
+        return None
+    passages = gold_texts(gold)
+    if passages is None:
+        return f"gold: expected a passage of {where}, a list of passages, or null, got {shown(gold)}"
+    for each in passages:
+        if find_quote(source, each).tier == "none":
+            return f"gold: {each[:60]!a} doesn't stand in {where}"
+    return None
+
+
+def _score(answer: JSON, confirmed: Confirmed, gold: JSON, options: Mapping[str, Any]) -> Tally | None:
+    quote, source, _, _ = _held(answer)
+    tier = next((str(each["tier"]) for each in (*confirmed.findings, *confirmed.rejections) if "tier" in each), "none")
+    verbatim = bool(confirmed.findings)
+    metrics: dict[str, int | float] = {"verbatim": int(verbatim)}
+    if gold is None or gold in ("", []) or options["passage"] == "ignore":
+        return metrics, tier
+    passages = gold_texts(gold)
+    if passages is None:
+        return None
+    found = find_quote(source, quote)
+    inside = verbatim and any(_meet(source, quote, found, each, options["passage"]) for each in passages)
+    metrics["found"] = int(inside)
+    return metrics, tier if inside or not verbatim else "elsewhere"
+
+
+def _meet(source: str, quote: str, found: Quote, passage: str, how: str) -> bool:
+    """Whether a quote lies in a passage of the source, or shares something with it, wherever the two stand."""
+    wanted = find_quote(source, passage)
+    if wanted.tier == "none":
+        return False
+    places = _everywhere(source, passage) if wanted.tier == "exact" else [(wanted.spans[0][0], wanted.spans[-1][1])]
+    # Spans of one length, so whichever begins last ends last.
+    begins = [start for start, _ in places]
+    spans = _everywhere(source, quote) if found.tier == "exact" else list(found.spans)
+    if found.tier == "exact":
+        return any(_one_meets(span, places, begins, how) for span in spans)
+    each_meets = [_one_meets(span, places, begins, how) for span in spans]
+    return bool(spans) and (all(each_meets) if how == "inside" else any(each_meets))
+
+
+def _one_meets(span: tuple[int, int], places: _Spans, begins: list[int], how: str) -> bool:
+    start, end = span
+    if how == "inside":
+        at = bisect_right(begins, start) - 1
+        return at >= 0 and end <= places[at][1]
+    at = bisect_left(begins, end) - 1
+    return at >= 0 and places[at][1] > start
+
+
+def _everywhere(source: str, passage: str) -> _Spans:
+    found: _Spans = []
+    at = source.find(passage)
+    while at >= 0:
+        found.append((at, at + len(passage)))
+        at = source.find(passage, at + 1)
+    return found
+
+
+QUOTE = Scorer(
+    name="quote",
+    version=1,
+    about="the answer is a passage of the case's source",
+    options=(
+        *place_options("whole", "last_line", "after", "field"),
+        Option("source", "", text, 'the field of the input that is quoted from; "input" where the input is a text'),
+        Option("accept", ("exact", "folded"), _accept, "the tiers that count: exact, folded, elided"),
+        Option(
+            "passage",
+            "overlap",
+            one_of("overlap", "inside", "ignore"),
+            "how a quote has to stand to the gold's passage, where the gold has one",
+        ),
+    ),
+    metrics=(rate("verbatim"), rate("found", SOMETHING)),
+    primary=primary(something_expected="found", every="verbatim"),
+    verdicts=MappingProxyType(
+        {
+            "exact": "it stands there character for character",
+            "folded": "but for what typesetting changes",
+            "elided": "it says that it leaves something out; its parts stand there in order",
+            "none": "it doesn't stand there",
+            "elsewhere": "it stands in the source at an accepted tier, and not where the gold says",
+        }
+    ),
+    answer=_answer,
+    check_gold=_check_gold,
+    score=_score,
+    confirm=_confirm,
+    fit=_fit,
+)
