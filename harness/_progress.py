@@ -1,85 +1,101 @@
-"""Progress of a run on standard error: a live line on a terminal, a plain line now and then elsewhere."""
+"""Progress of a run on standard error: a live table on a terminal, a plain line now and then elsewhere, or JSON lines.
+
+Whatever comes from outside (labels, reasons) passes through `printable` first.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from harness._plan import Measurement
+from harness._progress_json import JsonProgress
+from harness._progress_state import RunState, pace_words
+from harness._session import Planned, Progress
 from ledger import printable
 from ledger.kinds import Score
 
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
-
-__all__ = ["ScreenProgress"]
+__all__ = ["ScreenProgress", "open_progress"]
 
 _EVERY_SECONDS = 5.0
 
 
+def open_progress(*, log_json: bool = False) -> Progress:
+    """How a command tells its progress: as JSON lines where they are asked for, else for people."""
+    return JsonProgress() if log_json else ScreenProgress()
+
+
 class ScreenProgress:
-    """Counts cells as they settle. A cell counts as failed when it is unmeasured under every rule set of the run."""
+    """For people: a live table on a terminal that can draw one, else plain lines, at most one every few seconds."""
 
     def __init__(self) -> None:
-        self._done = 0
-        self._planned = 0
-        self._failed: Counter[str] = Counter()
+        self._state = RunState()
         self._told = 0.0
-        self._bar: tuple[Bar, TaskID] | None = None
+        self._told_pace: dict[str, float] = {}
+        self._live: LiveTable | None = None
 
-    def started(self, run: str, planned: int, done: int = 0) -> None:
+    def started(self, run: str, planned: int, done: int = 0, candidates: Planned | None = None) -> None:
         """The plan stands; `done` of its cells have their outcome already."""
-        self._planned = planned
-        self._done = done
         self._told = time.monotonic()
         already = f", {done} done already" if done else ""
         print(f"run {run}: {planned} cells planned{already}", file=sys.stderr, flush=True)
-        if sys.stderr.isatty():
-            self._bar = _live(planned)
+        if sys.stderr.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown"):
+            from harness._progress_live import LiveTable
+
+            self._live = LiveTable(self._state)
+        self._state.started(run, planned, done, candidates or {})
+        if self._live is not None:
+            self._live.start()
 
     def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None:
         """A cell has its outcome under every rule set."""
-        self._done += 1
-        if all(score.outcome == "unmeasured" for score in scores):
-            self._failed[f"{scores[0].stage}/{scores[0].reason}"] += 1
-        failed = ", ".join(f"{printable(name)} {count}" for name, count in self._failed.most_common(4))
-        if self._bar is not None:
-            bar, task = self._bar
-            bar.update(task, completed=self._done, failed=failed)
-        elif self._done == self._planned or time.monotonic() - self._told >= _EVERY_SECONDS:
+        self._state.settled(measurement, scores)
+        state = self._state
+        if self._live is None and (state.done == state.planned or time.monotonic() - self._told >= _EVERY_SECONDS):
             self._told = time.monotonic()
-            said = f"; unmeasured under every rule set: {failed}" if failed else ""
-            self._tell(f"{self._done} of {self._planned} cells{said}")
+            spent = f"; spent {printable(state.spent)}" if state.spent else ""
+            said = f"; unmeasured under every rule set: {failures(state.failed)}" if state.failed else ""
+            self._tell(f"{state.done} of {state.planned} cells{spent}{said}")
+
+    def paced(self, candidate: str, limit: int, rate: float) -> None:
+        """A candidate's pace was cut. Said at once the first time, then now and then."""
+        self._state.of(candidate).pace = limit, rate
+        now = time.monotonic()
+        if self._live is None and now - self._told_pace.get(candidate, -_EVERY_SECONDS) >= _EVERY_SECONDS:
+            self._told_pace[candidate] = now
+            self._tell(f"{printable(candidate)}: refused for its rate; slowed to {pace_words(limit, rate)}")
+
+    def spent(self, candidate: str, text: str) -> None:
+        """What was spent so far; the whole run's where the candidate is empty."""
+        if candidate:
+            self._state.of(candidate).spent = text
+        else:
+            self._state.spent = text
 
     def stopped(self, candidate: str, reason: str) -> None:
-        """A candidate's provider is asked no more."""
+        """A candidate is asked no more, or none is."""
+        if not candidate:
+            self._tell(printable(reason))
+            return
+        self._state.of(candidate).stopped = reason
         self._tell(f"{printable(candidate)}: {printable(reason)}; not asking it any more")
 
     def ended(self) -> None:
-        """Nothing more will be told; the terminal is given back."""
-        if self._bar is not None:
-            self._bar[0].stop()
-            self._bar = None
+        """Nothing more is asked; the terminal is given back."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
     def _tell(self, text: str) -> None:
-        if self._bar is None:
+        if self._live is None:
             print(text, file=sys.stderr, flush=True)
         else:
-            self._bar[0].console.print(text, markup=False, highlight=False, emoji=False)
+            self._live.tell(text)
 
 
-def _live(planned: int) -> tuple[Bar, TaskID]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    bar = Progress(
-        BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("cells"), TimeRemainingColumn(),
-        TextColumn("{task.fields[failed]}", markup=False), console=Console(file=sys.stderr), transient=False,
-    )  # fmt: skip
-    task = bar.add_task("", total=planned, failed="")
-    bar.start()
-    return bar, task
+def failures(failed: Counter[str]) -> str:
+    """The commonest reasons, with how often."""
+    return ", ".join(f"{printable(name)} {count}" for name, count in failed.most_common(4))

@@ -9,35 +9,46 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, cast
 
-from harness._attempts import Patience, ask_until_settled
+from harness._attempts import Patience
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place
+from harness._chat import Chat
 from harness._derivations import Spot, derivations, score_without_reply, unmeasured
 from harness._derive import Reply
+from harness._meter import Meter
 from harness._outcomes import Status
+from harness._pace import Cut, Pace
 from harness._plan import Measurement, PlannedRun
+from harness._pool import Pool
 from harness._rules import RuleSet
 from harness._suite import Suite
 from harness._tally import tally_draft
-from harness.engines import Engine, open_engine
+from harness.engines import open_engine
+from harness.parse import Reading
 from ledger import Draft, Event, Ledger, LedgerError, Prepared
 from ledger.kinds import Close, RunStatus, Score, Tally
 
 __all__ = ["UNFINISHED", "Finished", "Progress", "RunOptions", "Session", "SilentProgress", "Start"]
 
 _AN_APPEND = 500
+Planned = Mapping[str, tuple[int, int]]
+"""By candidate: how many cells are planned, and how many of them have their outcome already."""
 UNFINISHED: frozenset[str] = frozenset({"error", "not_asked", "fate_unknown"})
 """The statuses of cells that nobody has an answer for."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to run. `max_connections` counts for each candidate apart; `arm` names the condition that is measured."""
+    """How to run. `max_connections` counts for each candidate apart; `arm` names the condition that is measured.
+
+    `meter` counts what is used and says when a budget is. With a `pilot`, that many cells of each candidate are asked
+    first, spread evenly; then `after_pilot` says why the others aren't asked, or nothing.
+    """
 
     epochs: int = 1
     limit: int | None = None
@@ -49,6 +60,9 @@ class RunOptions:
     arm: str = ""
     reuse: bool = False
     via: Literal["live", "replay"] = "live"
+    meter: Meter | None = None
+    pilot: int = 0
+    after_pilot: Callable[[], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -90,17 +104,38 @@ class Start:
 class Progress(Protocol):
     """What is told while a run goes on."""
 
-    def started(self, run: str, planned: int, done: int = 0) -> None: ...
-    def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None: ...
-    def stopped(self, candidate: str, reason: str) -> None: ...
-    def ended(self) -> None: ...
+    def started(self, run: str, planned: int, done: int = 0, candidates: Planned | None = None) -> None:
+        """The plan stands: how many cells, how many of them have their outcome already; by candidate as well."""
+        ...
+
+    def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None:
+        """A cell has its outcome under every rule set."""
+        ...
+
+    def paced(self, candidate: str, limit: int, rate: float) -> None:
+        """A candidate's pace was cut, to `limit` requests at once and `rate` a second (may be infinite)."""
+        ...
+
+    def spent(self, candidate: str, text: str) -> None:
+        """What a candidate has cost so far, in words; all of them together where the candidate is empty."""
+        ...
+
+    def stopped(self, candidate: str, reason: str) -> None:
+        """A candidate (empty: every one) is asked no more."""
+        ...
+
+    def ended(self) -> None:
+        """Nothing more is asked."""
+        ...
 
 
 class SilentProgress:
     """Tells nobody."""
 
-    def started(self, run: str, planned: int, done: int = 0) -> None: ...
+    def started(self, run: str, planned: int, done: int = 0, candidates: Planned | None = None) -> None: ...
     def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None: ...
+    def paced(self, candidate: str, limit: int, rate: float) -> None: ...
+    def spent(self, candidate: str, text: str) -> None: ...
     def stopped(self, candidate: str, reason: str) -> None: ...
     def ended(self) -> None: ...
 
@@ -127,8 +162,12 @@ class Session:
         self.latest: dict[int, Exchange] = dict(self.start.recorded)
         self.asked: set[int] = set()
         # By provider, not by candidate: an account without credit has none for its other models either.
-        self.stopped: set[tuple[str, str]] = set()
-        self.moved: dict[str, str] = {}
+        self.broke: set[tuple[str, str]] = set()
+        # By candidate, in sentences: the model moved, or nothing comes of asking.
+        self.halted: dict[str, str] = {}
+        # Why no candidate is asked any more: the budget, or what a pilot came to.
+        self.over = ""
+        self.pools: dict[str, Pool] = {}
         self.began_after = ledger.head()[0]
 
     def _settled(self, measurement: Measurement) -> bool:
@@ -142,7 +181,7 @@ class Session:
         status: RunStatus | None = None
         reason = ""
         done = sum(self._settled(each) for each in self.planned.measurements)
-        self.progress.started(self.planned.run, len(self.planned.measurements), done)
+        self.progress.started(self.planned.run, len(self.planned.measurements), done, self._by_candidate())
         try:
             asyncio.run(self.ask_all())
         except (KeyboardInterrupt, asyncio.CancelledError):
@@ -156,24 +195,41 @@ class Session:
             self.progress.ended()
         return self.close(status, reason or self._why_stopped())
 
+    def _by_candidate(self) -> Planned:
+        found: dict[str, tuple[int, int]] = {}
+        for each in self.planned.measurements:
+            planned, done = found.get(each.candidate.label, (0, 0))
+            found[each.candidate.label] = planned + 1, done + self._settled(each)
+        return found
+
     def _why_stopped(self) -> str:
-        reasons = [*([self.start.reason] if self.start.reason else []), *self.moved.values()]
-        if self.stopped:
-            where = ", ".join(f"{protocol} at {url}" for protocol, url in sorted(self.stopped))
+        reasons = [each for each in (self.start.reason, self.over) if each]
+        reasons += self.halted.values()
+        if self.broke:
+            where = ", ".join(f"{protocol} at {url}" for protocol, url in sorted(self.broke))
             reasons.append(f"stopped asking {where}")
         return "; ".join(reasons)
 
     async def ask_all(self) -> None:
-        """Ask every cell, each candidate with its own workers, each worker with its own client."""
+        """Ask every cell, each candidate at its own pace."""
         _let_sigterm_cancel()
         await self._read_recorded()
-        by_candidate: dict[str, deque[Measurement]] = {}
+        cells: dict[str, list[Measurement]] = {}
         for measurement in self.planned.measurements:
             if not self._settled(measurement):
-                by_candidate.setdefault(measurement.candidate.label, deque()).append(measurement)
+                cells.setdefault(measurement.candidate.label, []).append(measurement)
+        if self.options.pilot:
+            await self._ask({label: _spread(some, self.options.pilot) for label, some in cells.items()})
+            if self.options.after_pilot is not None and not self.over:
+                self._stop_all(self.options.after_pilot())
+            cells = {label: [each for each in some if each.cell not in self.asked] for label, some in cells.items()}
+        await self._ask(cells)
+
+    async def _ask(self, cells: Mapping[str, Sequence[Measurement]]) -> None:
         async with asyncio.TaskGroup() as group:
-            for waiting in by_candidate.values():
-                group.create_task(self._ask_candidate(waiting))
+            for some in cells.values():
+                if some:
+                    group.create_task(self._ask_candidate(some))
 
     async def _read_recorded(self) -> None:
         """Score the replies that are there already and were never read to the end."""
@@ -197,40 +253,64 @@ class Session:
         for measurement, scores in read:
             self._note(measurement, scores)
 
-    async def _ask_candidate(self, waiting: deque[Measurement]) -> None:
-        candidate = waiting[0].candidate
-        if self.start.models.get(candidate.label):
-            # One goes ahead alone: should another model answer under the same name, one call shows it, not a dozen.
-            await self._work(candidate, waiting, most=1)
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self.options.max_connections, len(waiting))):
-                group.create_task(self._work(candidate, waiting))
+    async def _ask_candidate(self, cells: Sequence[Measurement]) -> None:
+        candidate = cells[0].candidate
+        pool = self.pools.get(candidate.label)
+        if pool is None:
+            most = self.options.max_connections
+            pool = Pool(
+                self, self.ledger, candidate, Pace(most, adapts=not candidate.recorded), self.options.patience, most,
+                lambda: open_engine(candidate, self.ledger, timeout=self.options.timeout, keys=self.keys),
+            )  # fmt: skip
+            self.pools[candidate.label] = pool
+            if self.start.models.get(candidate.label):
+                # One goes ahead alone: should another model answer under the same name, one call shows it, not a dozen.
+                await pool.ask(cells[:1])
+                cells = cells[1:]
+        await pool.ask(cells)
 
-    async def _work(self, candidate: Candidate, waiting: deque[Measurement], *, most: int | None = None) -> None:
-        if not waiting or self._is_stopped(candidate):
-            return
-        async with open_engine(candidate, self.ledger, timeout=self.options.timeout, keys=self.keys) as engine:
-            while waiting and not self._is_stopped(candidate) and most != 0:
-                await self._settle(engine, waiting.popleft())
-                most = None if most is None else most - 1
+    # What the pools ask and tell (`_pool.Host`)
 
-    def _is_stopped(self, candidate: Candidate) -> bool:
-        return candidate.label in self.moved or _provider(candidate) in self.stopped
+    def stopped(self, candidate: Candidate) -> bool:
+        """Whether nothing more is asked of a candidate."""
+        if not self.over and self.options.meter is not None:
+            self._stop_all(self.options.meter.exhausted())
+        return bool(self.over) or candidate.label in self.halted or _provider(candidate) in self.broke
 
-    async def _settle(self, engine: Engine, measurement: Measurement) -> None:
-        candidate, case, cell = measurement.candidate, measurement.case, measurement.cell
-        chat = self.stages.messages(candidate.prompt, case.input)
-        place = Place(self.planned.run, cell, 0, self.start.attempts.get(cell, 0), (measurement.seq,))
+    def place(self, measurement: Measurement) -> tuple[Chat, Place]:
+        """What is asked for a cell, and where its first attempt of this session belongs."""
+        cell = measurement.cell
         self.asked.add(cell)
-        asked = await ask_until_settled(
-            engine, self.ledger, candidate, chat, place, self.options.patience,
-            note=lambda exchange: self.latest.update({cell: exchange}),
-        )  # fmt: skip
-        if "stop_run" in asked.reading.flags and _provider(candidate) not in self.stopped:
-            self.stopped.add(_provider(candidate))
-            self.progress.stopped(candidate.label, asked.reading.reason)
-        self._watch_model(candidate, asked.reading.model)
-        deriving = asyncio.ensure_future(self._derive(measurement, asked.exchange))
+        chat = self.stages.messages(measurement.candidate.prompt, measurement.case.input)
+        return chat, Place(self.planned.run, cell, 0, self.start.attempts.get(cell, 0), (measurement.seq,))
+
+    def heard(self, measurement: Measurement, exchange: Exchange, reading: Reading) -> None:
+        """An attempt ended: it is counted, and may be the last that its candidate or its provider is asked for."""
+        candidate, meter = measurement.candidate, self.options.meter
+        self.latest[measurement.cell] = exchange
+        if meter is not None:
+            meter.note(candidate.label, exchange, reading)
+            if candidate.label in meter.used:
+                self.progress.spent(candidate.label, meter.spent(candidate.label))
+                self.progress.spent("", meter.spent())
+        if "stop_run" in reading.flags and _provider(candidate) not in self.broke:
+            self.broke.add(_provider(candidate))
+            self._tell_stopped(candidate.label, reading.reason)
+        self._watch_model(candidate, reading.model)
+
+    def paced(self, candidate: Candidate, cut: Cut) -> None:
+        """The pace of a candidate was cut."""
+        self.progress.paced(candidate.label, cut.limit, cut.rate)
+
+    def give_up(self, candidate: Candidate, why: str) -> None:
+        """Ask no more of a candidate that nothing comes of."""
+        if candidate.label not in self.halted:
+            self.halted[candidate.label] = f"{candidate.label} is asked no more: {why}"
+            self._tell_stopped(candidate.label, why)
+
+    async def settle(self, measurement: Measurement, exchange: Exchange, reading: Reading) -> None:
+        """Score a cell by its last attempt."""
+        deriving = asyncio.ensure_future(self._derive(measurement, exchange))
         try:
             await asyncio.shield(deriving)
         except asyncio.CancelledError:
@@ -238,14 +318,24 @@ class Session:
             await deriving
             raise
 
+    def _stop_all(self, why: str) -> None:
+        if why:
+            self.over = why
+            self._tell_stopped("", why)
+
+    def _tell_stopped(self, candidate: str, why: str) -> None:
+        self.progress.stopped(candidate, why)
+        for pool in self.pools.values():
+            pool.wake()
+
     def _watch_model(self, candidate: Candidate, model: str | None) -> None:
         """Stop a candidate whose name resolves to another model than when the run began."""
         before = self.start.models.get(candidate.label)
-        if model is None or not before or model in before or candidate.label in self.moved:
+        if model is None or not before or model in before or candidate.label in self.halted:
             return
         why = f"{candidate.label} is answered by {model} now, and was by {', '.join(sorted(before))}; asked no more"
-        self.moved[candidate.label] = why
-        self.progress.stopped(candidate.label, f"the model moved from {', '.join(sorted(before))} to {model}")
+        self.halted[candidate.label] = why
+        self._tell_stopped(candidate.label, f"the model moved from {', '.join(sorted(before))} to {model}")
 
     async def _derive(self, measurement: Measurement, exchange: Exchange) -> None:
         drafts, scores = self._drafts(measurement, exchange)
@@ -329,6 +419,11 @@ class Session:
         return Finished(
             self.planned.run, status, body.planned, outcomes, failed, len(self.asked), len(self.start.reused), reason
         )
+
+
+def _spread(cells: Sequence[Measurement], count: int) -> list[Measurement]:
+    """So many of the cells, evenly over all of them."""
+    return list(cells) if count >= len(cells) else [cells[at * len(cells) // count] for at in range(count)]
 
 
 def _provider(candidate: Candidate) -> tuple[str, str]:
