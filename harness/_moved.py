@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from harness._candidate import Candidate
-from harness._identity import digest, file_digest, tagged_form
+from harness._identity import digest, tagged_form
 from harness._json import members
 from harness._plan import code_digests, digest_of_candidate
 from harness._recorded import Record
@@ -160,9 +160,13 @@ def moved_candidates(record: Record, suite: Suite, now: Sequence[Candidate], arm
     if len(now) != len(plan.candidates):
         before = ", ".join(each.label for each in plan.candidates)
         return [*found, Moved("candidates", "", before, ", ".join(each.label for each in now))]
-    prompt = file_digest(suite.prompt_file)
-    for was in sorted({each.prompt for each in plan.candidates} - {prompt}):
-        found.append(Moved("prompt", f"suite {suite.name}", was, prompt))
+    prompts = {
+        (before.prompt, after.prompt_digest, after.prompt_name)
+        for before, after in zip(plan.candidates, now, strict=True)
+        if before.prompt != after.prompt_digest
+    }
+    for was, is_now, name in sorted(prompts):
+        found.append(Moved("prompt", f"suite {suite.name}" + (f", prompts/{name}.txt" if name else ""), was, is_now))
     for before, after in zip(plan.candidates, now, strict=True):
         found += _moved_candidate(record, before, after, suite.stage_functions.turns, key)
     return found

@@ -10,18 +10,17 @@ Concurrency, retries and timeouts may be others; they decide nothing.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from harness._attempts import read_exchange
-from harness._candidate import Candidate
 from harness._capture import Exchange
 from harness._catch_up import catch_up
-from harness._errors import EngineError, RefusedError, RunMoved, UsageError
-from harness._given import Given, read_given
+from harness._errors import RefusedError, RunMoved, UsageError
+from harness._filter import fits_all, read_filters
+from harness._given import read_given
 from harness._moved import (
     FrozenFixture,
     FrozenRules,
@@ -33,15 +32,15 @@ from harness._moved import (
     moved_servers,
     read_frozen_cases,
 )
-from harness._plan import Measurement, PlannedRun, add_cells, environment, lay_out
+from harness._plan import Measurement, PlannedRun, add_cells, environment, is_partial, lay_out
 from harness._recorded import Record, exchange_of, read_record
 from harness._replay_check import check_run
 from harness._report import RunReport, read_report
-from harness._rules import RuleSet, load_rules
-from harness._session import UNFINISHED, Finished, Progress, RunOptions, Session, Start
-from harness._suite import Fixture, Suite, load_suite
-from harness._thaw import thaw_rules
-from harness.engines import ask_server, is_replay, resolve_engine
+from harness._rules import RuleSet
+from harness._session import UNFINISHED, Finished, Progress, Session, Start
+from harness._thaw import thaw_cases, thaw_rules
+from harness._there_now import Now, ResumeJob, look
+from harness.engines import ask_server, is_replay
 from ledger import Draft, Ledger, NotFound, find_run, hold_run, runs_set_aside
 from ledger.kinds import Accept, Fault, Freeze, Note, Plan
 
@@ -64,46 +63,12 @@ _MOVED_SHOWN = 12
 
 
 @dataclass(frozen=True)
-class ResumeJob:
-    """What a person asked for. An empty `run` is the newest that can be resumed.
-
-    `accept` names components that may have moved, `reason` says why. `retry` names statuses or reasons of unmeasured
-    cells that are asked again. What is given of `suite`, `engines`, `base_urls`, `rules`, `parameters`, `stream` and
-    `arm` stands in the place of what the run was asked for, and is compared like everything else.
-    """
-
-    run: str = ""
-    accept: Sequence[str] = ()
-    reason: str = ""
-    retry: Sequence[str] = ()
-    suite: str = ""
-    engines: Sequence[str] = ()
-    base_urls: Sequence[str] = ()
-    rules: Sequence[str] = ()
-    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    stream: bool | None = None
-    arm: str | None = None
-    options: RunOptions = field(default_factory=RunOptions)
-
-
-@dataclass(frozen=True)
 class Resumed:
     """How the run stands now, its report, and what people are told of how it came to that."""
 
     finished: Finished
     report: RunReport
     notes: Sequence[str]
-
-
-@dataclass(frozen=True)
-class _Now:
-    """What is on disk and asked for now."""
-
-    suite: Suite
-    fixtures: Mapping[str, Fixture | None]
-    rules: Mapping[str, RuleSet | None]
-    candidates: Sequence[Candidate]
-    arm: str
 
 
 @dataclass(frozen=True)
@@ -171,7 +136,7 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
         why_not = f"was {aside}, so nothing more is built on it; start a new run"
     if why_not:
         raise RefusedError(f"run {run} {why_not}")
-    now = _look(record, job)
+    now = look(record, job)
     frozen = _thaw(ledger, record)
     moved = _compare(ledger, record, now, frozen)
     if not _refused(moved, job):
@@ -193,89 +158,11 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
     )
     planned = there + add_cells(ledger, run, record.seq, laid_out[len(record.cells) :])
     session = Session(
-        ledger, now.suite, rules, PlannedRun(run, record.seq, record.plan.limit is not None, planned),
+        ledger, now.suite, rules, PlannedRun(run, record.seq, is_partial(record.plan), planned),
         {each.rules.label: rule.freeze for each, rule in zip(frozen.rules, record.plan.rules, strict=True)},
         job.options, progress, start,
     )  # fmt: skip
     return session.conduct(), notes
-
-
-# What is there now
-
-
-def _look(record: Record, job: ResumeJob) -> _Now:
-    plan = record.plan
-    given = read_given(plan.given)
-    suite, fixtures = _load_suite(plan, job.suite or (given.suite if given else "") or plan.suite)
-    if suite.name != plan.suite:
-        raise RunMoved(
-            f"run {record.run} measured the suite {plan.suite}, and {job.suite or suite.folder} is {suite.name}",
-            record.run, [Moved("suite", "", plan.suite, suite.name).as_json()],
-        )  # fmt: skip
-    rules: dict[str, RuleSet | None] = {}
-    for name in job.rules or [each.name for each in plan.rules]:
-        there = (suite.folder / "rules" / f"{name}.toml").is_file() or name == "default"
-        rules[name] = load_rules(suite, name) if there or job.rules else None
-    arm = plan.arms[0] if plan.arms else ""
-    candidates = _resolve(record, job, given, suite)
-    return _Now(suite, fixtures, rules, candidates, arm if job.arm is None else job.arm)
-
-
-def _load_suite(plan: Plan, reference: str) -> tuple[Suite, dict[str, Fixture | None]]:
-    """The suite, and the plan's own fixtures: others beside them are no part of the run. None for one that is gone."""
-    folder = Path(reference) if (Path(reference) / "suite.toml").is_file() else Path("fixtures") / reference
-    fixtures: dict[str, Fixture | None] = {}
-    suite: Suite | None = None
-    for fixture in plan.fixtures:
-        fixtures[fixture.name] = None
-        if (folder / fixture.name / "cases.jsonl").is_file():
-            suite, (fixtures[fixture.name],) = load_suite(f"{folder}/{fixture.name}")
-    if suite is None:
-        suite, _ = load_suite(reference)
-    return suite, fixtures
-
-
-def _resolve(record: Record, job: ResumeJob, given: Given | None, suite: Suite) -> list[Candidate]:
-    plan = record.plan
-    engines = list(job.engines) or (list(given.engines) if given else [each.label for each in plan.candidates])
-    addressed = given.addressed if given else True
-    addresses: list[str | None] = [None] * len(engines)
-    if job.base_urls:
-        if len(job.base_urls) not in (1, len(engines)):
-            raise UsageError(f"expected one --base-url, or one for each of the {len(engines)} engines")
-        addresses = list(job.base_urls) if len(job.base_urls) == len(engines) else [job.base_urls[0]] * len(engines)
-    elif addressed:
-        addresses = [_address(record, engines, position) for position in range(len(engines))]
-    found: list[Candidate] = []
-    for position, (engine, address) in enumerate(zip(engines, addresses, strict=True)):
-        parameters = {**suite.parameters, **given.parameters} if given else _as_planned(plan, position, suite)
-        stream = (given.stream if given else plan.candidates[0].stream) if job.stream is None else job.stream
-        candidate = resolve_engine(
-            engine, base_url=address, parameters={**parameters, **job.parameters}, stream=stream, environ=os.environ
-        )
-        found.append(candidate.with_prompt(suite.prompt_file))
-    return found
-
-
-def _address(record: Record, engines: Sequence[str], position: int) -> str | None:
-    """The address that a run was given for a candidate, as it was last accepted."""
-    if position >= len(record.plan.candidates) or engines[position].startswith("command/"):
-        return None
-    address = record.accepted("endpoint", record.plan.candidates[position].base_url)
-    if "*" in address:
-        raise EngineError(f"the address {address} was recorded without its secret; give it again with --base-url")
-    return address
-
-
-def _as_planned(plan: Plan, position: int, suite: Suite) -> Mapping[str, Any]:
-    """The parameters of a plan that kept no record of what was given: a body doesn't tell 1 from 1.0, a suite does."""
-    planned = plan.candidates[min(position, len(plan.candidates) - 1)].parameters
-    found = {name: suite.parameters.get(name) if suite.parameters.get(name) == planned[name] else planned[name]
-             for name in planned}  # fmt: skip
-    temperature = found.get("temperature")
-    if isinstance(temperature, int) and suite.parameters.get("temperature") != temperature:
-        found["temperature"] = float(temperature)
-    return found
 
 
 # What was frozen
@@ -307,7 +194,7 @@ def _thaw(ledger: Ledger, record: Record) -> _Frozen:
 # What moved
 
 
-def _compare(ledger: Ledger, record: Record, now: _Now, frozen: _Frozen) -> list[Moved]:
+def _compare(ledger: Ledger, record: Record, now: Now, frozen: _Frozen) -> list[Moved]:
     key = bytes.fromhex(ledger.genesis.identity_key)
     moved: list[Moved] = []
     for fixture in frozen.fixtures:
@@ -338,7 +225,7 @@ def _refuse(run: str, moved: Sequence[Moved]) -> None:
 
 
 def _not_comparable(
-    ledger: Ledger, record: Record, now: _Now, frozen: _Frozen, accepted: Sequence[Moved]
+    ledger: Ledger, record: Record, now: Now, frozen: _Frozen, accepted: Sequence[Moved]
 ) -> list[Moved]:
     """Moved code is comparable when it reads what was recorded to the same end; accepted or not, it must be."""
     modules = [name for each in accepted if each.component == "code" for name in each.paths]
@@ -361,7 +248,7 @@ def _not_comparable(
 
 
 def _lay_out(
-    ledger: Ledger, record: Record, now: _Now, frozen: _Frozen
+    ledger: Ledger, record: Record, now: Now, frozen: _Frozen
 ) -> tuple[list[tuple[Measurement, Any]], str]:  # fmt: skip
     """The plan's cells, built anew of what is on disk, each the very one that was planned. Raises RunMoved."""
     cases: list[tuple[str, Any]] = []
@@ -370,11 +257,15 @@ def _lay_out(
         assert here is not None
         by_id = {case.id: case for case in here.cases}
         cases += [(fixture.name, by_id[case.id]) for case in fixture.cases]
-    limit = record.plan.limit
-    said = ""
-    if limit is not None:
-        said = f"the run is limited to the first {limit} of {len(cases)} cases, and stays partial; for the others: "
-        said += "`harness run` without --limit, with --reuse"
+    limit, said = record.plan.limit, ""
+    if is_partial(record.plan):
+        every = len(cases)
+        cases = _filtered(ledger, record.plan, cases)
+        where = f"cases where {record.plan.filter}" if record.plan.filter else ""
+        first = f"the first {limit} of {len(cases) if where else every} " if limit is not None else ""
+        said = f"the run is limited to {first}{where or 'cases'}, and stays partial; for the others: "
+        named = [flag for flag, narrows in (("--filter", where), ("--limit", limit is not None)) if narrows]
+        said += f"`harness run` without {' and '.join(named)}, with --reuse"
     laid_out = lay_out(
         now.suite, cases[:limit], now.candidates, epochs=record.plan.epochs, arm=now.arm,
         key=bytes.fromhex(ledger.genesis.identity_key),
@@ -388,6 +279,18 @@ def _lay_out(
         moved.append(Moved("cells", "", str(record.plan.cells), str(len(laid_out))))
     _refuse(record.run, moved)
     return laid_out, said
+
+
+def _filtered(ledger: Ledger, plan: Plan, cases: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The cases that a plan's conditions kept, by the labels that were frozen: those on disk decide nothing."""
+    given = read_given(plan.given)
+    conditions = read_filters(given.filters) if given is not None and plan.filter else ()
+    if plan.filter and not conditions:
+        raise RefusedError(f"the plan keeps only cases where {plan.filter}, and doesn't say how that was asked for")
+    if not conditions:
+        return cases
+    frozen = thaw_cases(ledger, plan)
+    return [(name, case) for name, case in cases if fits_all(conditions, name, frozen[name, case.id])]
 
 
 def _take_stock(

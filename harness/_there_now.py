@@ -1,0 +1,197 @@
+"""What a run would be if it were asked for again now: the suite on disk, its rule sets, and every candidate, in the
+plan's order, out of what the plan keeps of the asking and what a resume gives in its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from harness._candidate import Candidate
+from harness._errors import EngineError, RunMoved, UsageError
+from harness._given import Given, GivenCandidate, read_given
+from harness._job import prompt_of
+from harness._moved import Moved
+from harness._named_rules import rules_from_file
+from harness._recorded import Record
+from harness._rules import RuleSet, load_rules
+from harness._run import RunOptions
+from harness._suite import Fixture, Suite, load_suite
+from harness.engines import resolve_engine
+from ledger.kinds import Plan
+
+__all__ = ["Now", "ResumeJob", "look"]
+
+
+@dataclass(frozen=True)
+class ResumeJob:
+    """What a person asked for. An empty `run` is the newest that can be resumed.
+
+    `accept` names components that may have moved, `reason` says why. `retry` names statuses or reasons of unmeasured
+    cells that are asked again. What is given of `suite`, `engines`, `base_urls`, `rules`, `parameters`, `stream` and
+    `arm` stands in the place of what the run was asked for, and is compared like everything else.
+    """
+
+    run: str = ""
+    accept: Sequence[str] = ()
+    reason: str = ""
+    retry: Sequence[str] = ()
+    suite: str = ""
+    engines: Sequence[str] = ()
+    base_urls: Sequence[str] = ()
+    rules: Sequence[str] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stream: bool | None = None
+    arm: str | None = None
+    options: RunOptions = field(default_factory=RunOptions)
+
+
+@dataclass(frozen=True)
+class Now:
+    """What is on disk and asked for now."""
+
+    suite: Suite
+    fixtures: Mapping[str, Fixture | None]
+    rules: Mapping[str, RuleSet | None]
+    candidates: Sequence[Candidate]
+    arm: str
+
+
+def look(record: Record, job: ResumeJob) -> Now:
+    """What is there now for the run of `record`. Raises RunMoved for another suite and for a prompt that is gone."""
+    plan = record.plan
+    given = read_given(plan.given)
+    suite, fixtures = _load_suite(plan, job.suite or (given.suite if given else "") or plan.suite)
+    if suite.name != plan.suite:
+        raise RunMoved(
+            f"run {record.run} measured the suite {plan.suite}, and {job.suite or suite.folder} is {suite.name}",
+            record.run, [Moved("suite", "", plan.suite, suite.name).as_json()],
+        )  # fmt: skip
+    files: Mapping[str, str] = given.rules if given else {}
+    rules = {
+        Path(name).stem if name.endswith(".toml") else name: _rules(suite, name, files, asked=bool(job.rules))
+        for name in job.rules or [each.name for each in plan.rules]
+    }
+    arm = plan.arms[0] if plan.arms else ""
+    candidates = _resolve(record, job, given, suite)
+    return Now(suite, fixtures, rules, candidates, arm if job.arm is None else job.arm)
+
+
+def _rules(suite: Suite, name: str, files: Mapping[str, str], *, asked: bool) -> RuleSet | None:
+    """The rule set of that name as it is on disk; None for one of the plan's that is gone."""
+    path = name if name.endswith(".toml") else files.get(name, "") if not asked else ""
+    if path:
+        return rules_from_file(Path(path), suite.stages) if asked or Path(path).is_file() else None
+    there = (suite.folder / "rules" / f"{name}.toml").is_file() or name == "default"
+    return load_rules(suite, name) if there or asked else None
+
+
+def _load_suite(plan: Plan, reference: str) -> tuple[Suite, dict[str, Fixture | None]]:
+    """The suite, and the plan's own fixtures: others beside them are no part of the run. None for one that is gone."""
+    folder = Path(reference) if (Path(reference) / "suite.toml").is_file() else Path("fixtures") / reference
+    fixtures: dict[str, Fixture | None] = {}
+    suite: Suite | None = None
+    for fixture in plan.fixtures:
+        fixtures[fixture.name] = None
+        if (folder / fixture.name / "cases.jsonl").is_file():
+            suite, (fixtures[fixture.name],) = load_suite(f"{folder}/{fixture.name}")
+    if suite is None:
+        suite, _ = load_suite(reference)
+    return suite, fixtures
+
+
+# Candidates
+
+
+def _resolve(record: Record, job: ResumeJob, given: Given | None, suite: Suite) -> list[Candidate]:
+    plan = record.plan
+    asked = _with_engines(given.asked() if given else _of_plan(plan), job.engines)
+    found: list[Candidate] = []
+    for position, (each, address) in enumerate(zip(asked, _addresses(record, job, asked), strict=True)):
+        parameters = {**suite.parameters, **each.parameters} if given else _as_planned(plan, position, suite)
+        candidate = resolve_engine(
+            each.engine, base_url=address, parameters={**parameters, **job.parameters},
+            stream=each.stream if job.stream is None else job.stream, environ=os.environ,
+        )  # fmt: skip
+        candidate = candidate.with_prompt(_prompt(record, suite, each, position), each.prompt)
+        found.append(replace(candidate, label=each.label or candidate.label))
+    return found
+
+
+def _of_plan(plan: Plan) -> tuple[GivenCandidate, ...]:
+    """The candidates of a plan that kept no record of what was given."""
+    stream = plan.candidates[0].stream if plan.candidates else False
+    return tuple(GivenCandidate(each.label, "", "", {}, stream, addressed=True) for each in plan.candidates)
+
+
+def _with_engines(asked: Sequence[GivenCandidate], engines: Sequence[str]) -> list[GivenCandidate]:
+    """Other engines in the place of the run's: one for each candidate, or one for each engine it had.
+
+    As many as fit neither are a list of their own: that the candidates moved is then said.
+    """
+    if not engines:
+        return list(asked)
+    distinct = list(dict.fromkeys(each.engine for each in asked))
+    if len(engines) == len(asked):
+        new = list(engines)
+    elif len(engines) == len(distinct):
+        of = dict(zip(distinct, engines, strict=True))
+        new = [of[each.engine] for each in asked]
+    else:
+        first = asked[0]
+        return [replace(first, engine=engine, label="", prompt="") for engine in engines]
+    return [
+        replace(each, engine=engine, label=each.label if engine == each.engine else "")
+        for each, engine in zip(asked, new, strict=True)
+    ]
+
+
+def _addresses(record: Record, job: ResumeJob, asked: Sequence[GivenCandidate]) -> list[str | None]:
+    """Where each is asked: as is given now, else as the run was given, as that was last accepted."""
+    if not job.base_urls:
+        return [_address(record, each, at) if each.addressed else None for at, each in enumerate(asked)]
+    distinct = list(dict.fromkeys(each.engine for each in asked))
+    if len(job.base_urls) == len(asked):
+        return list(job.base_urls)
+    if len(job.base_urls) == 1:
+        return [job.base_urls[0]] * len(asked)
+    if len(job.base_urls) == len(distinct):
+        of = dict(zip(distinct, job.base_urls, strict=True))
+        return [of[each.engine] for each in asked]
+    raise UsageError(f"expected one --base-url, or one for each of the {len(distinct)} engines")
+
+
+def _address(record: Record, asked: GivenCandidate, position: int) -> str | None:
+    """The address that a run was given for a candidate, as it was last accepted."""
+    if position >= len(record.plan.candidates) or asked.engine.startswith("command/"):
+        return None
+    address = record.accepted("endpoint", record.plan.candidates[position].base_url)
+    if "*" in address:
+        raise EngineError(f"the address {address} was recorded without its secret; give it again with --base-url")
+    return address
+
+
+def _prompt(record: Record, suite: Suite, asked: GivenCandidate, position: int) -> bytes:
+    if asked.prompt not in ("", suite.prompt_name) and position < len(record.plan.candidates):
+        path = suite.folder / "prompts" / f"{asked.prompt}.txt"
+        if not path.is_file():
+            before = record.plan.candidates[position].prompt
+            gone = Moved("prompt", f"suite {suite.name}, prompts/{asked.prompt}.txt", before, "absent")
+            said = (
+                f"run {record.run} is not resumed: {gone.sentence()}. Nothing was sent; put it back, or start a new run"
+            )
+            raise RunMoved(said, record.run, [gone.as_json()])
+    return prompt_of(suite, asked.prompt)
+
+
+def _as_planned(plan: Plan, position: int, suite: Suite) -> Mapping[str, Any]:
+    """The parameters of a plan that kept no record of what was given: a body doesn't tell 1 from 1.0, a suite does."""
+    planned = plan.candidates[min(position, len(plan.candidates) - 1)].parameters
+    found = {name: suite.parameters.get(name) if suite.parameters.get(name) == planned[name] else planned[name]
+             for name in planned}  # fmt: skip
+    temperature = found.get("temperature")
+    if isinstance(temperature, int) and suite.parameters.get("temperature") != temperature:
+        found["temperature"] = float(temperature)
+    return found
