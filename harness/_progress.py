@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from harness._plan import Measurement
 from harness._progress_json import JsonProgress
@@ -17,6 +18,9 @@ from harness._progress_state import RunState, pace_words
 from harness._session import Planned, Progress
 from ledger import printable
 from ledger.kinds import Score
+
+if TYPE_CHECKING:
+    from harness._progress_live import LiveTable
 
 __all__ = ["ScreenProgress", "open_progress"]
 

@@ -22,6 +22,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from harness._plan import Measurement
+from harness._session import Planned
 from ledger.kinds import Score
 
 __all__ = ["JsonProgress", "log_line"]
@@ -46,9 +47,7 @@ class JsonProgress:
         self._due: dict[str, str] = {}
         self._told = -math.inf
 
-    def started(
-        self, run: str, planned: int, done: int = 0, candidates: dict[str, tuple[int, int]] | Any = None
-    ) -> None:
+    def started(self, run: str, planned: int, done: int = 0, candidates: Planned | None = None) -> None:
         """The plan stands."""
         self._planned, self._done = planned, done
         each = [

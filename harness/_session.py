@@ -290,7 +290,7 @@ class Session:
         self.latest[measurement.cell] = exchange
         if meter is not None:
             meter.note(candidate.label, exchange, reading)
-            if candidate.label in meter.used:
+            if candidate.label in meter.used and any(meter.prices.values()):
                 self.progress.spent(candidate.label, meter.spent(candidate.label))
                 self.progress.spent("", meter.spent())
         if "stop_run" in reading.flags and _provider(candidate) not in self.broke:

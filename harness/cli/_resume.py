@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, tell
+from harness.cli._voices import LogJson, voices
+from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
 
 __all__ = ["resume"]
 
@@ -46,6 +47,7 @@ def resume(
     max_retries: Annotated[int, typer.Option(min=0, help="Attempts after the first, where asking again may help.")] = 3,
     max_wait: Annotated[float, typer.Option(min=0, help="The longest single wait before a retry, in seconds.")] = 60,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for one attempt, first byte to last.")] = 300,
+    log_json: LogJson = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
@@ -53,10 +55,10 @@ def resume(
     from harness._attempts import Patience
     from harness._errors import RunMoved
     from harness._job import parse_settings
-    from harness._progress import ScreenProgress
     from harness._resume import ResumeJob, resume_job
     from harness._session import RunOptions
 
+    progress, tell, words = voices(as_json=as_json, log_json=log_json)
     named = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens}
     given = {key: value for key, value in named.items() if value is not None}
     options = RunOptions(max_connections=max_connections, timeout=timeout, patience=Patience(max_retries, max_wait))
@@ -65,7 +67,7 @@ def resume(
         given | parse_settings(setting or ()), stream, arm, options,
     )  # fmt: skip
     try:
-        done = resume_job(job, db, ScreenProgress())
+        done = resume_job(job, db, progress)
     except RunMoved as refused:
         if as_json:
             emit_json({"run": refused.run, "refused": list(refused.moved)})
@@ -85,6 +87,5 @@ def resume(
         show(done.report)
     for note in (*done.notes, *([finished.reason] if finished.reason else [])):
         tell(note)
-    words = Words(as_json=as_json)
     words(f"run {finished.run} is {finished.status}; {finished.asked} cells were asked now.")
     return 3 if finished.failed or finished.status == "aborted" else 0

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, tell
+from harness.cli._voices import LogJson, voices
+from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
 
 __all__ = ["run"]
 
@@ -90,39 +91,48 @@ def run(
             "--reuse/--no-reuse", help="Take over earlier answers to the very same requests of the same cells."
         ),
     ] = None,
+    log_json: LogJson = False,
+    prices: Prices = "",
+    max_cost: MaxCost = "",
+    max_tokens_total: MaxTokensTotal = None,
+    pilot: Pilot = 0,
+    dry_run: DryRun = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Run a suite, or what eval.toml says. Exit 0, or 3 when a cell ended in an error or was never asked."""
-    from harness._asked import Flags, read_asked
-    from harness._job import parse_settings, run_job
-    from harness._progress import ScreenProgress
+    from dataclasses import replace
 
+    from harness._asked import Flags, read_asked
+    from harness._budget import open_purse
+    from harness._job import parse_settings, run_job
+
+    progress, tell, words = voices(as_json=as_json, log_json=log_json)
     named = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens}
     given = {key: value for key, value in named.items() if value is not None}
     asked = read_asked(
         Flags(
             suite, file, tuple(engine or ()), tuple(base_url or ()), tuple(prompt or ()), tuple(rules or ()),
             tuple(filters or ()), given | parse_settings(setting or ()), stream, epochs, limit, arm, name,
-            tuple(tag or ()), note, reuse, max_connections, max_retries, max_wait, timeout,
+            tuple(tag or ()), note, reuse, max_connections, max_retries, max_wait, timeout, max_cost or None,
+            max_tokens_total, prices or None,
         )
     )  # fmt: skip
     for sentence in asked.notes:
         tell(sentence)
     job = asked.job
-    words = Words(as_json=as_json)
     if any(each.startswith("command/") for each in job.engines):
         from harness.engines import COMMAND_WARNING
 
         tell(f"warning: {COMMAND_WARNING}")
-    done = run_job(job, db, ScreenProgress(), say=tell)
+    done = run_job(job, db, progress, say=tell)
     finished = done.finished
     if as_json:
         outcomes = {rules: dict(counts) for rules, counts in finished.outcomes.items()}
         emit_json(
             {
                 "run": finished.run, "status": finished.status, "planned": finished.planned, "asked": finished.asked,
-                "reused": finished.reused, "outcomes": outcomes,
+                "reused": finished.reused, "outcomes": outcomes, "spend": total(done.report),
             }
         )  # fmt: skip
     else:
@@ -134,6 +144,7 @@ def run(
     if finished.reason:
         tell(finished.reason)
     words(f"{db} did not exist; it was made." if done.created else f"Recorded in {db}.")
+    words(spend_said(done.report.data["spend"]))
     words(f"run {finished.run} is {finished.status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")
     if finished.failed or finished.status in ("interrupted", "aborted"):
         words(f"`harness resume {finished.run} --db {_shown(db)}` asks what is unfinished.")
