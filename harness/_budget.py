@@ -17,7 +17,7 @@ from harness._used import used_requests
 from ledger import Ledger, over_views
 from ledger.kinds import Plan
 
-__all__ = ["Purse", "open_purse", "parse_max_cost", "reply_limits", "resumed_meter"]
+__all__ = ["Purse", "budget_again", "budget_text", "open_purse", "parse_max_cost", "reply_limits", "resumed_meter"]
 
 _AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,12})?) ?([A-Za-z]{3})?")
 _LIMITS = ("max_completion_tokens", "max_tokens", "num_predict")
@@ -76,6 +76,20 @@ def parse_max_cost(text: str) -> tuple[Decimal, str]:
     if match is None or not amount:
         raise PricesError(f"--max-cost: expected an amount above 0 such as 5 or 0.50USD, got {text!a}")
     return amount, (match[2] or "").upper()
+
+
+def budget_text(budget: Budget) -> dict[str, str]:
+    """A budget as a plan keeps it, for a resume."""
+    found = {} if budget.cost is None else {"max_cost": f"{budget.cost:f}{budget.currency}"}
+    return found if budget.tokens is None else {**found, "max_tokens_total": str(budget.tokens)}
+
+
+def budget_again(kept: Mapping[str, str], max_cost: str = "", max_tokens_total: int | None = None) -> Budget:
+    """The budget of a run that goes on: what flags say now, else what the plan keeps. Raises PricesError."""
+    said = max_cost or kept.get("max_cost", "")
+    cost, currency = parse_max_cost(said) if said and said != "none" else (None, "")
+    tokens = max_tokens_total or int(kept.get("max_tokens_total", "0"))
+    return Budget(cost, currency, tokens or None)
 
 
 def reply_limits(parameters: Mapping[str, Any]) -> int | None:
