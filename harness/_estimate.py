@@ -144,12 +144,14 @@ class Estimate:
         said = [f"{self.suite}: {self.cases:,} cases{repeats}, {calls:,} calls. Nothing was sent and nothing written."]
         for each in self.candidates:
             said += each.sentences()
+        sums: list[str] = []
         for row in self._totals():
             high = "unknown" if row["high"] is None else money(Decimal(row["high"]), row["currency"])
-            said.append(f"In all: {money(Decimal(row['low']), row['currency'])} to {high}, retries not counted.")
-        if any(each.price is None and not each.recorded for each in self.candidates):
-            said.append("In all: unknown where no price is known.")
-        return said
+            sums.append(f"{money(Decimal(row['low']), row['currency'])} to {high}")
+        unpriced = sum(each.price is None and not each.recorded for each in self.candidates)
+        if unpriced:
+            sums.append(f"unknown ({unpriced} of {len(self.candidates)} candidates have no price)")
+        return [*said, f"In all: {' + '.join(sums) or 'nothing'}, retries not counted."]
 
     def _totals(self) -> list[dict[str, Any]]:
         """The sums by currency, which are never added up."""

@@ -103,10 +103,11 @@ def freeze_suite(
     )
 
 
-def freeze_foreign(ledger: Ledger, fixture: Fixture, jsonl: bytes, rules: Sequence[RuleSet]) -> Frozen:
+def freeze_foreign(ledger: Ledger, fixture: Fixture, jsonl: bytes | None, rules: Sequence[RuleSet]) -> Frozen:
     """Freeze a fixture as it was found elsewhere, in whatever form, and the rule sets; all in one append.
 
-    `jsonl` are its cases in the form of a cases.jsonl, which is what later scoring reads. Were they made of the same
+    `jsonl` are its cases in the form of a cases.jsonl, which is what later scoring reads; None for a file that is one,
+    whose freeze is then that of any run on it. Were they made of the same
     file in another way, that is another freeze.
     """
     key = bytes.fromhex(ledger.genesis.identity_key)

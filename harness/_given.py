@@ -32,7 +32,8 @@ class Given:
     """`suite` is the suite's folder; `engines` as they were typed; `addressed` says that their addresses were given and
     not taken out of the environment; `parameters` are those given beside the suite's own. `candidates` has all of it
     apart, in the plan's order; empty in plans of releases that knew no matrix. `rules` are rule files outside the
-    suite's folder, by the name of the rule set; `filters` the conditions on cases."""
+    suite's folder, by the name of the rule set; `filters` the conditions on cases; `budget` is what
+    the run may use, all its sessions together."""
 
     suite: str
     engines: Sequence[str]
@@ -42,6 +43,7 @@ class Given:
     candidates: Sequence[GivenCandidate] = ()
     rules: Mapping[str, str] = field(default_factory=dict[str, str])
     filters: Sequence[str] = ()
+    budget: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def text(self) -> str:
         """The form that `read_given` reads."""
@@ -61,6 +63,7 @@ class Given:
                 ],
                 "rules": dict(self.rules),
                 "filters": list(self.filters),
+                "budget": dict(self.budget),
             }
         )  # fmt: skip
 
@@ -82,6 +85,7 @@ def read_given(text: str) -> Given | None:
         tuple(_candidate(each) for each in found.get("candidates", ())),
         {str(name): str(path) for name, path in found.get("rules", {}).items()},
         [str(each) for each in found.get("filters", ())],
+        {str(name): str(value) for name, value in found.get("budget", {}).items()},
     )  # fmt: skip
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness._budget import Purse
+from harness._budget import Purse, budget_text
 from harness._candidate import Candidate
 from harness._errors import RulesError, SuiteError, UsageError
+from harness._estimate import Estimate, estimate_run
 from harness._filter import read_filters
 from harness._fit import check_asks, check_fit, check_golds, located
 from harness._freeze import Frozen, freeze_suite
@@ -23,12 +24,13 @@ from harness._report import RunReport, read_report
 from harness._reuse import Takeover
 from harness._rules import RuleSet, load_rules
 from harness._run import Finished, Progress, RunOptions, perform_run
+from harness._spend import total_spent
 from harness._suite import Fixture, Suite, load_prompt, load_suite
 from harness.engines import ask_server, is_replay, open_replay, resolve_engine
 from ledger import Ledger
 
 __all__ = [
-    "DEFAULT_ENGINE", "Job", "JobDone", "candidate_of", "freeze_job", "load_rule_sets", "parse_settings",
+    "DEFAULT_ENGINE", "Job", "JobDone", "candidate_of", "dry_run", "freeze_job", "load_rule_sets", "parse_settings",
     "prompt_of", "run_job",
 ]  # fmt: skip
 
@@ -67,6 +69,11 @@ class JobDone:
     report: RunReport
     created: bool
     taken: Takeover | None = None
+
+    @property
+    def spent(self) -> str:
+        """What the run spent, for people."""
+        return total_spent(self.report.data["spend"])
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
@@ -182,14 +189,27 @@ def run_job(
         live = job.options.via == "live"
         finished, taken = perform_run(
             ledger, suite, fixtures, rules, candidates, job.options, progress,
-            given=_given(job, specs, suite, rules).text(),
+            given=_given(job, specs, suite, rules, purse).text(),
             servers={each.label: ask_server(each) for each in candidates} if live else {}, filters=conditions,
             note=job.note, purse=purse, say=say,
         )  # fmt: skip
         return JobDone(finished, read_report(ledger, finished.run), created, taken)
 
 
-def _given(job: Job, specs: Sequence[Spec], suite: Suite, rules: Sequence[RuleSet]) -> Given:
+def dry_run(job: Job, db: Path) -> Estimate:
+    """What the job would ask and may cost. Refuses what `run_job` would refuse; sends nothing and writes nothing."""
+    specs, conditions = job.specs(), read_filters(job.filters)
+    suite, fixtures, rules = _load(job.suite, job.rules)
+    with ExitStack() as stack:
+        candidates = _candidates(specs, suite, fixtures, stack)
+        check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
+        return estimate_run(
+            suite, fixtures, candidates, job.purse.checked(candidates), db, epochs=job.options.epochs,
+            limit=job.options.limit, arm=job.options.arm, filters=conditions,
+        )  # fmt: skip
+
+
+def _given(job: Job, specs: Sequence[Spec], suite: Suite, rules: Sequence[RuleSet], purse: Purse) -> Given:
     """What is kept of the job for a resume."""
     asked = [
         GivenCandidate(each.engine, each.label, each.prompt, each.parameters, each.stream, each.base_url is not None)
@@ -199,6 +219,7 @@ def _given(job: Job, specs: Sequence[Spec], suite: Suite, rules: Sequence[RuleSe
     return Given(
         suite.folder.as_posix(), [each.engine for each in specs], any(each.addressed for each in asked), job.parameters,
         job.stream, asked, {each.name: files[each.name] for each in rules if each.name in files}, list(job.filters),
+        budget_text(purse.budget),
     )  # fmt: skip
 
 

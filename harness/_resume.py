@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness._attempts import read_exchange
+from harness._budget import budget_again, resumed_meter
 from harness._capture import Exchange
 from harness._catch_up import catch_up
 from harness._errors import RefusedError, RunMoved, UsageError
@@ -38,6 +39,7 @@ from harness._replay_check import check_run
 from harness._report import RunReport, read_report
 from harness._rules import RuleSet
 from harness._session import UNFINISHED, Finished, Progress, Session, Start
+from harness._spend import total_spent
 from harness._thaw import thaw_cases, thaw_rules
 from harness._there_now import Now, ResumeJob, look
 from harness.engines import ask_server, is_replay
@@ -69,6 +71,11 @@ class Resumed:
     finished: Finished
     report: RunReport
     notes: Sequence[str]
+
+    @property
+    def spent(self) -> str:
+        """What all sessions of the run spent, for people."""
+        return total_spent(self.report.data["spend"])
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,9 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
         why_not = f"was {aside}, so nothing more is built on it; start a new run"
     if why_not:
         raise RefusedError(f"run {run} {why_not}")
+    given = read_given(record.plan.given)
+    budget = budget_again(given.budget if given else {}, job.max_cost, job.max_tokens_total)
+    options = replace(job.options, meter=resumed_meter(ledger, run, record.plan, budget))
     now = look(record, job)
     frozen = _thaw(ledger, record)
     moved = _compare(ledger, record, now, frozen)
@@ -160,7 +170,7 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
     session = Session(
         ledger, now.suite, rules, PlannedRun(run, record.seq, is_partial(record.plan), planned),
         {each.rules.label: rule.freeze for each, rule in zip(frozen.rules, record.plan.rules, strict=True)},
-        job.options, progress, start,
+        options, progress, start,
     )  # fmt: skip
     return session.conduct(), notes
 

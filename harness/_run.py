@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from harness._budget import Purse
 from harness._candidate import Candidate
 from harness._filter import Condition
 from harness._freeze import freeze_prices, freeze_suite
+from harness._pilot import Pilot
 from harness._plan import plan_causes, plan_run
 from harness._replaced import replaced, replaced_words
 from harness._reuse import Takeover, take_over
@@ -66,7 +68,11 @@ def perform_run(
         taken = take_over(ledger, suite, planned, servers or {}) if options.reuse else None
         start = taken.start if taken else None
         if options.via == "live":
-            options = replace(options, meter=purse.meter(candidates, ledger), pilot=purse.pilot)
+            meter = purse.meter(candidates, ledger)
+            done = start.reused if start else frozenset[int]()
+            cells = Counter(each.candidate.label for each in planned.measurements if each.cell not in done)
+            after = Pilot(ledger, run, purse, meter.prices, cells, say).over if purse.pilot else None
+            options = replace(options, meter=meter, pilot=purse.pilot, after_pilot=after)
         session = Session(ledger, suite, rules, planned, frozen.rules, options, progress, start)
         return session.conduct(), taken
 

@@ -32,6 +32,8 @@ class ResumeJob:
     `accept` names components that may have moved, `reason` says why. `retry` names statuses or reasons of unmeasured
     cells that are asked again. What is given of `suite`, `engines`, `base_urls`, `rules`, `parameters`, `stream` and
     `arm` stands in the place of what the run was asked for, and is compared like everything else.
+    `max_cost` ("none" lifts it) and `max_tokens_total` stand in the place of the run's budget, which counts all its
+    sessions.
     """
 
     run: str = ""
@@ -46,6 +48,8 @@ class ResumeJob:
     stream: bool | None = None
     arm: str | None = None
     options: RunOptions = field(default_factory=RunOptions)
+    max_cost: str = ""
+    max_tokens_total: int | None = None
 
 
 @dataclass(frozen=True)

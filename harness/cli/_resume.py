@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from harness.cli._money_options import MaxCost, MaxTokensTotal
 from harness.cli._voices import LogJson, voices
 from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
 
@@ -48,6 +49,8 @@ def resume(
     max_wait: Annotated[float, typer.Option(min=0, help="The longest single wait before a retry, in seconds.")] = 60,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for one attempt, first byte to last.")] = 300,
     log_json: LogJson = False,
+    max_cost: MaxCost = "",
+    max_tokens_total: MaxTokensTotal = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
@@ -64,7 +67,7 @@ def resume(
     options = RunOptions(max_connections=max_connections, timeout=timeout, patience=Patience(max_retries, max_wait))
     job = ResumeJob(
         run, accept or (), reason, retry_outcomes or (), suite, engine or (), base_url or (), rules or (),
-        given | parse_settings(setting or ()), stream, arm, options,
+        given | parse_settings(setting or ()), stream, arm, options, max_cost, max_tokens_total,
     )  # fmt: skip
     try:
         done = resume_job(job, db, progress)
@@ -79,6 +82,7 @@ def resume(
             {
                 "run": finished.run, "status": finished.status, "planned": finished.planned, "asked": finished.asked,
                 "reused": finished.reused, "outcomes": outcomes, "notes": list(done.notes),
+                "spent": done.spent,
             }
         )  # fmt: skip
     else:
@@ -87,5 +91,5 @@ def resume(
         show(done.report)
     for note in (*done.notes, *([finished.reason] if finished.reason else [])):
         tell(note)
-    words(f"run {finished.run} is {finished.status}; {finished.asked} cells were asked now.")
+    words(f"run {finished.run} is {finished.status} ({done.spent} spent); {finished.asked} cells were asked now.")
     return 3 if finished.failed or finished.status == "aborted" else 0

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from harness.cli._money_options import DryRun, MaxCost, MaxTokensTotal, Pilot, Prices
 from harness.cli._voices import LogJson, voices
+from ledger import printable
 from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
 
 __all__ = ["run"]
@@ -120,7 +122,17 @@ def run(
     )  # fmt: skip
     for sentence in asked.notes:
         tell(sentence)
-    job = asked.job
+    purse = open_purse(asked.prices or "", asked.max_cost or "", asked.max_tokens_total, pilot)
+    job = replace(asked.job, purse=purse)
+    if dry_run:
+        from harness._job import dry_run as estimated
+
+        estimate = estimated(job, db)
+        if as_json:
+            emit_json(estimate.as_json())
+        for sentence in estimate.sentences():
+            words(printable(sentence))
+        return 0
     if any(each.startswith("command/") for each in job.engines):
         from harness.engines import COMMAND_WARNING
 
@@ -132,7 +144,7 @@ def run(
         emit_json(
             {
                 "run": finished.run, "status": finished.status, "planned": finished.planned, "asked": finished.asked,
-                "reused": finished.reused, "outcomes": outcomes, "spend": total(done.report),
+                "reused": finished.reused, "outcomes": outcomes, "spent": done.spent,
             }
         )  # fmt: skip
     else:
@@ -144,8 +156,8 @@ def run(
     if finished.reason:
         tell(finished.reason)
     words(f"{db} did not exist; it was made." if done.created else f"Recorded in {db}.")
-    words(spend_said(done.report.data["spend"]))
-    words(f"run {finished.run} is {finished.status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")
+    status = finished.status if job.options.via == "replay" else f"{finished.status} ({done.spent} spent)"
+    words(f"run {finished.run} is {status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")
     if finished.failed or finished.status in ("interrupted", "aborted"):
         words(f"`harness resume {finished.run} --db {_shown(db)}` asks what is unfinished.")
     return 3 if finished.failed or finished.status == "aborted" else 0
