@@ -64,7 +64,7 @@ def readme_file(name: str, kit: Kit, count: int, came_from: str, *, prompt: bool
 
 | File | What to change there |
 |---|---|
-{asked}| `rules/{kit.name}.toml` | how a reply is read and scored; a second file is a second rule set for the same answers |
+{asked}| `rules/{kit.name}.toml` | how a reply is read and scored; a second file is a second rule set |
 | `v1/cases.jsonl` | the cases: `id`, `input` (what may be asked), `gold` (what only scoring sees), `meta` (labels) |
 | `suite.toml` | parameters that every model is asked with |
 

@@ -75,7 +75,8 @@ KITS: Final[Mapping[str, Kit]] = {
         Kit(
             "regex", "text", "What the pattern's first group takes out of the answer is the gold.",
             "Think it through in a few sentences. Then end with one line of the form\nAnswer: …",
-            "pattern = '(?im)^answer:[ \\t]*(.+)$'   # RE2; its first group is the answer\nnormalise = \"label/1\"   # what of it doesn't count\n",
+"pattern = '(?im)^answer:[ \\t]*(.+)$'   # RE2; its first group is the answer\n"
+            'normalise = "label/1"   # what of it does not count\n',
         ),
         Kit(
             "json", "object", "The answer is a JSON object whose fields are those of the gold.",

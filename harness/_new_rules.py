@@ -64,15 +64,20 @@ def _choice(kit: Kit, golds: Sequence[JSON], *, options: bool) -> Fitted:
 def _json(kit: Kit, golds: Sequence[JSON]) -> Fitted:
     objects = [gold for gold in golds if isinstance(gold, Mapping)]
     keys = list(dict.fromkeys(key for gold in objects for key in gold))
-    kinds = {key: _kind([gold[key] for gold in objects if key in gold]) for key in keys}
-    fields = ", ".join(f"{key if _BARE_KEY.fullmatch(key) else _text(key)} = {_text(kinds[key])}" for key in keys)
     tail = kit.tail.replace("KEYS", ", ".join(keys).replace("{", "(").replace("}", ")") or "of the gold")
+    # A rule set's fields are dotted paths, and each is compared in every case.
+    if not keys or any("." in key for key in keys) or not all(set(gold) == set(keys) for gold in objects):
+        note = "The golds' fields differ from case to case, so each is compared with what its own gold has."
+        return Fitted(kit.rules('normalise = "label/1"   # how every field of a gold is compared\n'), tail, (note,))
+    kinds = {key: _kind([gold[key] for gold in objects]) for key in keys}
+    fields = ", ".join(f"{key if _BARE_KEY.fullmatch(key) else _text(key)} = {_text(kinds[key])}" for key in keys)
     return Fitted(kit.rules(f"fields = {{ {fields} }}   # how each field is compared\n"), tail)
 
 
 def _kind(values: Sequence[JSON]) -> str:
-    numbers = all(not isinstance(value, str | bool | list | Mapping) and value is not None for value in values)
-    return "number/1" if numbers else "label/1"
+    if any(value is None or isinstance(value, bool | list | Mapping) for value in values):
+        return "json"
+    return "label/1" if any(isinstance(value, str) for value in values) else "number/1"
 
 
 def _text(value: str) -> str:

@@ -10,7 +10,7 @@ import typer
 from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, table, tell
 
 if TYPE_CHECKING:
-    from harness.imports import Imported
+    from harness.imports import AnswersJob, Imported
 
 __all__ = ["import_"]
 
@@ -21,13 +21,20 @@ def import_(
     ] = "",
     artifacts: Annotated[list[Path] | None, typer.Argument(metavar="[ARTIFACT]...", help="The recorded runs.")] = None,
     fixture: Annotated[Path | None, typer.Option(metavar="FILE", help="The cases that they were recorded on.")] = None,
+    suite: Annotated[
+        str,
+        typer.Option(metavar="SUITE[/FIXTURE]", help="Your own answers to a suite: files of id, output[, model, raw]."),
+    ] = "",
     list_formats: Annotated[bool, typer.Option("--list", help="List the formats that can be imported.")] = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Import recorded runs of another project, one a (run, engine). Asks nothing; the same again appends nothing."""
+    """Import recorded runs of another project, or (with --suite) answers that you have already, one run a model.
+
+    Asks nothing; the same again appends nothing.
+    """
     from harness._errors import UsageError
-    from harness.imports import FORMATS, ImportJob, find_format, import_job
+    from harness.imports import FORMATS, AnswersJob, ImportJob, find_format, import_job
 
     words = Words(as_json=as_json)
     if list_formats:
@@ -39,6 +46,13 @@ def import_(
             for line in table(["format", "grade", "what"], rows):
                 words(line)
         return 0
+    if suite:
+        files = [Path(each) for each in (form, *(artifacts or ())) if str(each)]
+        if not files or fixture is not None:
+            got = "--fixture too, which goes with a FORMAT" if fixture is not None else "none"
+            raise UsageError(f"with --suite expected files of answers, such as answers.jsonl, got {got}")
+        _show(_answers(AnswersJob(suite, files), db), db, words, as_json=as_json)
+        return 0
     if not form:
         raise UsageError(f"expected a format out of {', '.join(FORMATS)}, got none")
     find_format(form)
@@ -48,7 +62,22 @@ def import_(
         raise UsageError(
             "expected --fixture FILE, the cases that the runs were recorded on; without them nothing scores"
         )
-    done = import_job(ImportJob(form, artifacts, fixture), db)
+    _show(import_job(ImportJob(form, artifacts, fixture), db), db, words, as_json=as_json)
+    return 0
+
+
+def _answers(job: AnswersJob, db: Path) -> Imported:
+    from harness.imports import BadAnswers, import_answers
+
+    try:
+        return import_answers(job, db)
+    except BadAnswers as error:
+        for where, why in error.rows:
+            tell(f"  {where}: {why}")
+        raise
+
+
+def _show(done: Imported, db: Path, words: Words, *, as_json: bool) -> None:
     if as_json:
         emit_json({
             "runs": [{"run": each.run, "engine": each.engine, "cells": each.cells, "grade": each.grade}
@@ -56,7 +85,6 @@ def import_(
             "appended": done.events, "notes": list(done.notes),
         })  # fmt: skip
     _tell(done, db, words)
-    return 0
 
 
 def _tell(done: Imported, db: Path, words: Words) -> None:

@@ -16,11 +16,12 @@ Grade = Literal["bytes", "parsed", "text"]
 
 @dataclass(frozen=True)
 class ForeignFixture:
-    """Another project's cases. `fixture` holds its file as found and the cases in our form, `jsonl` those as the lines
-    of a cases.jsonl; `known_as` are the names that an artifact may call the file by, without folder or ending."""
+    """The cases that were recorded on. `fixture` holds their file as found and the cases in our form, `jsonl` those as
+    the lines of a cases.jsonl, None where the file is one; `known_as` are the names that an artifact may call the file
+    by, without folder or ending."""
 
     fixture: Fixture
-    jsonl: bytes
+    jsonl: bytes | None
     known_as: frozenset[str]
 
 

@@ -28,7 +28,8 @@ class _ReadArtifact(Protocol):
 @dataclass(frozen=True)
 class Format:
     """A kind of foreign evidence. `suite` is the suite whose stages score it, `rules` the rule sets that an import is
-    scored under at once; the two readers raise UsageError, and touch nothing but the bytes they are given."""
+    scored under at once; the two readers raise UsageError, and touch nothing but the bytes they are given. `of_suite`:
+    the format belongs to no suite, so that which suite it was read for is part of what an import is."""
 
     name: str
     about: str
@@ -37,6 +38,7 @@ class Format:
     rules: tuple[str, ...]
     read_fixture: _ReadFixture
     read_artifact: _ReadArtifact
+    of_suite: bool = False
 
 
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType({

@@ -19,7 +19,7 @@ from harness.imports._formats import Format, find_format
 from harness.imports._write import Source, write_run
 from ledger import Ledger, RunHeld, hold_run
 
-__all__ = ["ImportJob", "Imported", "import_job"]
+__all__ = ["ImportJob", "Imported", "ImportedRun", "import_job", "import_read"]
 
 _FIND = (
     "SELECT run, json_extract(body, '$.cells') AS cells FROM main.events WHERE kind = 'plan'"
@@ -88,9 +88,16 @@ def import_job(job: ImportJob, db: Path) -> Imported:
     suite, _ = load_suite(form.suite)
     rules = [load_rules(suite, name) for name in form.rules]
     fixture = form.read_fixture(read_file(job.fixture), job.fixture)
+    return import_read(form, suite, rules, fixture, job.artifacts, db)
+
+
+def import_read(
+    form: Format, suite: Suite, rules: Sequence[RuleSet], fixture: ForeignFixture, artifacts: Sequence[Path], db: Path
+) -> Imported:
+    """Import artifacts of a format whose suite, rules and fixture are loaded, as `import_job` does."""
     read: list[_Read] = []
     notes: list[str] = []
-    for path in job.artifacts:
+    for path in artifacts:
         data = read_file(path)
         runs, more = form.read_artifact(data, path, fixture)
         read.append(_Read(data, file_digest(data), runs))
@@ -132,7 +139,7 @@ def _key(ledger: Ledger, form: Format, read: _Read, fixture: ForeignFixture, run
     """
     parts = {
         "import": 1, "format": form.name, "artifact": read.digest, "fixture": fixture.fixture.digest,
-        "candidate": run.candidate,
+        "candidate": run.candidate, **({"suite": form.suite} if form.of_suite else {}),
     }  # fmt: skip
     return value_digest(parts, bytes.fromhex(ledger.genesis.identity_key))
 
