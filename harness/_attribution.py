@@ -2,7 +2,9 @@
 switches of the two rule files behind each.
 
 A switch is one entry of a file: a leniency of [read], a clause of [confirm], and of [score] and [unmeasured] the
-policy, the metrics and the primary. The smallest set of them that turns the one result into the other is looked for by
+policy, the metrics, the primary and what else the suite reads there; another scorer is one switch, `scorer`, whatever
+options it has. Where a switch of [score] says where the answer stands, it is behind a difference of parsing, and is
+called score.NAME there. The smallest set of them that turns the one result into the other is looked for by
 deriving anew, with the code that is here; where no set of them does, the code itself moved.
 """
 
@@ -32,6 +34,8 @@ _DERIVED = (
     " CROSS JOIN main.events AS event ON event.run = ?1"
     " AND event.kind IN ('parse', 'confirm', 'score', 'fault') AND event.cell = wanted.value ORDER BY event.seq"
 )
+_OWN = "score."
+"""Ahead of a [score] switch that is behind a difference of an earlier stage."""
 _MOST_TOGETHER = 2
 _MOST_TRIED = 100
 
@@ -192,13 +196,16 @@ def _later(stage: str, after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> 
     found: list[str] = []
     try:
         wanted, mixed = figures(new), replace(old, read=new.read)
+        if stage == "parse":
+            mixed = _with_own(mixed, new, _own_chosen(_parse_switches(after, old, new, redo)))
         if stage == "parse" and figures(mixed) != wanted:
             confirmed = replace(mixed, confirm=new.confirm)
             if figures(confirmed) != figures(mixed):
-                found.append(f"confirm: {_confirm_switches(after, old, new, redo)}")
+                found.append(f"confirm: {_confirm_switches(after, mixed, new, redo)}")
             mixed = confirmed
         elif stage == "confirm":
             mixed = replace(mixed, confirm=new.confirm)
+            mixed = _with_own(mixed, new, _own_chosen(_confirm_switches(after, old, new, redo)))
         if stage != "score" and figures(mixed) != wanted:
             found.append(f"score: {_score_switches(after, mixed, new, redo)}")
     except Exception:  # noqa: BLE001  our own code may fail on a reply; the first stage is what can be said then
@@ -211,13 +218,20 @@ def _parse_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str
     if reply is None:
         return "code"
     names = [each.name for each in fields(ReadRules) if getattr(old.read, each.name) != getattr(new.read, each.name)]
+    # Where no answer is taken out of what was read, [score] has no part in it.
+    own = [_OWN + name for name in _own_moved(old, new)] if redo.stages.answer is not None else []
 
     def makes_it(chosen: Sequence[str]) -> bool:
-        rules = replace(old.read, **{name: getattr(new.read, name) for name in chosen})
+        rules = replace(old.read, **{name: getattr(new.read, name) for name in chosen if name in names})
         read = read_and_check(reply, ask=redo.ask, stages=redo.stages, rules=rules)
-        return Held(read.status, read.reason, read.reading.value) == after.parse
+        if redo.stages.answer is None:
+            return Held(read.status, read.reason, read.reading.value) == after.parse
+        mixed = _with_own(replace(old, read=rules), new, [name.removeprefix(_OWN) for name in chosen if name in own])
+        derived = derive_read(read, stages=redo.stages, case=redo.case, rules=mixed)
+        parse = derived.parse
+        return parse is not None and Held(parse.status, parse.reason, derived.reading.value) == after.parse
 
-    return _smallest(names, makes_it, same_code=old.sources == new.sources)
+    return _smallest([*names, *own], makes_it, same_code=old.sources == new.sources)
 
 
 def _confirm_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str:
@@ -230,34 +244,85 @@ def _confirm_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> s
     absent = object()
     keys = dict.fromkeys([*old.confirm, *new.confirm])
     names = [name for name in keys if old.confirm.get(name, absent) != new.confirm.get(name, absent)]
+    own = [_OWN + name for name in _own_moved(old, new)] if redo.stages.answer is not None else []
 
     def makes_it(chosen: Sequence[str]) -> bool:
-        table = {name: (new if name in chosen else old).confirm[name] for name in keys}
-        found = redo.stages.confirm(read.value, redo.case.input, MappingProxyType(table))
-        return _plain(found.findings) == after.confirm
+        table = MappingProxyType({name: (new if name in chosen else old).confirm[name] for name in keys})
+        if redo.stages.answer is None:
+            return _plain(redo.stages.confirm(read.value, redo.case.input, table).findings) == after.confirm
+        mixed = _with_own(
+            replace(old, read=new.read, confirm=table), new, [name.removeprefix(_OWN) for name in chosen if name in own]
+        )
+        confirmed = derive_read(read, stages=redo.stages, case=redo.case, rules=mixed).confirm
+        return confirmed is not None and _plain(confirmed.findings) == after.confirm
 
-    return _smallest(names, makes_it, same_code=old.sources == new.sources)
+    return _smallest([*names, *own], makes_it, same_code=old.sources == new.sources)
 
 
 def _score_switches(after: Stand, old: RuleSet, new: RuleSet, redo: Redo) -> str:
-    names = [name for name in ("policy", "primary", "metrics") if getattr(old, name) != getattr(new, name)]
+    own = _own_moved(old, new)
+    # A scorer brings its metrics, and the primary that goes with them.
+    brought = {"scorer": ("primary", "metrics")}.get(own[0], ("metrics",)) if own else ()
+    names = [
+        name
+        for name in ("policy", "primary", "metrics")
+        if name not in brought and getattr(old, name) != getattr(new, name)
+    ]
     wanted = _figures(after.score)
     # What both say of the reply is the same by now, so either reading serves.
     read = read_and_check(redo.reply, ask=redo.ask, stages=redo.stages, rules=new.read) if redo.reply else None
 
     def makes_it(chosen: Sequence[str]) -> bool:
-        rules = replace(old, **{name: getattr(new, name) for name in chosen})
-        kinds = {metric.name: metric.kind for metric in rules.metrics}
-        if not set(rules.primary.values()) <= set(kinds):
+        rules = _with_own(old, new, [name for name in chosen if name in own])
+        rules = _rebuilt(replace(rules, **{name: getattr(new, name) for name in chosen if name in names}))
+        if not set(rules.primary.values()) <= {metric.name for metric in rules.metrics}:
             return False
-        rules = replace(rules, score=MappingProxyType({"primary": rules.primary, "metrics": kinds}))
         if read is not None:
             return _figures(derive_read(read, stages=redo.stages, case=redo.case, rules=rules).score) == wanted
         score = after.score
         named = {"status": score.status, "stage": score.stage, "reason": score.reason, "domain": score.domain}
         return _figures(unmeasured_score(rules, redo.stages, redo.case, **named)) == wanted
 
-    return _smallest(names, makes_it, same_code=old.sources == new.sources)
+    return _smallest([*names, *own], makes_it, same_code=old.sources == new.sources)
+
+
+# What a suite reads of [score] for itself
+
+
+def _own(rules: RuleSet) -> dict[str, Any]:
+    return {name: value for name, value in rules.score.items() if name not in ("primary", "metrics")}
+
+
+def _own_moved(old: RuleSet, new: RuleSet) -> list[str]:
+    """The suite's own switches of [score] that differ; where the scorers do, that alone: their options are theirs."""
+    before, after = _own(old), _own(new)
+    if before.get("scorer") != after.get("scorer") or before.keys() != after.keys():
+        return ["scorer"]
+    return [name for name in after if before[name] != after[name]]
+
+
+def _own_chosen(switches: str) -> list[str]:
+    """The [score] switches among those that a stage before scoring is put down to."""
+    return [name.removeprefix(_OWN) for name in switches.split(" + ") if name.startswith(_OWN)]
+
+
+def _with_own(base: RuleSet, new: RuleSet, chosen: Sequence[str]) -> RuleSet:
+    """`base` with some of the suite's own switches as `new` has them, and the metrics that they bring."""
+    if not chosen:
+        return base
+    after = _own(new)
+    if "scorer" in chosen:
+        return _rebuilt(replace(base, metrics=new.metrics, primary=new.primary), after)
+    kept = set(base.primary.values()) <= {metric.name for metric in new.metrics}
+    mixed = replace(base, metrics=new.metrics, primary=base.primary if kept else new.primary)
+    return _rebuilt(mixed, {**_own(base), **{name: after[name] for name in chosen}})
+
+
+def _rebuilt(rules: RuleSet, own: Mapping[str, Any] | None = None) -> RuleSet:
+    """A rule set whose `score`, which its stages take, says what its fields say."""
+    kinds = MappingProxyType({metric.name: metric.kind for metric in rules.metrics})
+    table = {**(_own(rules) if own is None else own), "primary": rules.primary, "metrics": kinds}
+    return replace(rules, score=MappingProxyType(table))
 
 
 def _figures(score: Score) -> tuple[object, ...]:

@@ -43,10 +43,11 @@ def _from_file(path: Path) -> RuleSet:
     except OSError as error:
         raise RulesError(f"{ascii(str(path))[1:-1]}: can't be read: {error.strerror}") from None
     # A file outside any suite doesn't say whose stages it speaks of: it only reads, or some suite's stages know it all.
-    faults: list[str] = []
+    faults: dict[str, str] = {}
     for stage_name in ("", *stage_names()):
         try:
             return ruleset_from_frozen(path.stem, data, stage_name)
         except RulesError as error:
-            faults.append(str(error))
-    raise RulesError(f"{ascii(str(path))[1:-1]}: {faults[-1]}")
+            faults[stage_name] = str(error).removeprefix(f"rule set {path.stem}: ")
+    said = "; ".join(f"as rules of {name or 'reading alone'}: {fault}" for name, fault in faults.items())
+    raise RulesError(f"{ascii(str(path))[1:-1]}: expected a rule set of some suite, got none: {said}")

@@ -18,20 +18,21 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from harness._errors import RefusedError, RulesError, UsageError
+from harness._fit import check_golds
 from harness._flips import Flip, Sheet, find_flips, read_scores
 from harness._freeze import freeze_rules, standing_rules
 from harness._named_rules import find_rule_sets
-from harness._replies import read_places, read_plan
+from harness._replies import Place, read_places, read_plan
 from harness._rescore_work import Batch, Deriver, Job, batches_of, derived_by
 from harness._rules import RuleSet, moved_sources
-from harness._suite import Ask
+from harness._suite import Ask, Case
 from harness._tally import figures, tally_of
 from harness._thaw import thaw_cases
 from harness.suites import stages
 from ledger import Draft, Ledger, hold_run, run_is_held, runs_set_aside
 from ledger.kinds import Plan, Score, TallyMetric
 
-__all__ = ["Figure", "Rescored", "find_rule_sets", "rescore_run"]
+__all__ = ["Figure", "Rescored", "check_scorable", "find_rule_sets", "rescore_run"]
 
 _DONE = "SELECT body ->> '$.rules', cell, max(seq) FROM main.events WHERE run = ? AND kind = 'score' GROUP BY 1, 2"
 _TALLIED = "SELECT body ->> '$.rules', max(seq) FROM main.events WHERE run = ? AND kind = 'tally' GROUP BY 1"
@@ -100,6 +101,24 @@ class Rescored:
         }  # fmt: skip
 
 
+def check_scorable(ledger: Ledger, run: str, rules: Sequence[RuleSet]) -> None:
+    """Raises SuiteError for the first case of a run, as it was frozen, that one of `rules` can't score; RefusedError
+    where a redaction withholds the cases."""
+    _, plan = read_plan(ledger, run)
+    cases = thaw_cases(ledger, plan)
+    _check_cases(cases, read_places(ledger, run, plan, list(cases)), rules)
+
+
+def _check_cases(
+    cases: Mapping[tuple[str, str], Case], places: Sequence[Place], rules: Sequence[RuleSet]
+) -> None:  # fmt: skip
+    """Cases that were never planned, by a filter or a limit, are let be."""
+    planned = dict.fromkeys(place.case for place in places if place.case in cases)
+    found = [(f"fixture {key[0]}, line {cases[key].line}", cases[key]) for key in planned]
+    for entry in {each.stages for each in rules if each.stages}:
+        check_golds(stages(entry), [each for each in rules if each.stages == entry], found)
+
+
 def rescore_run(
     ledger: Ledger, run: str, rules: Sequence[RuleSet], *, against: str | None = None, dry_run: bool = False,
     workers: int = 1, progress: Progress | None = None,
@@ -107,8 +126,9 @@ def rescore_run(
     """Score a run anew under `rules`, and compare with `against` (a label or name), else with its first rule set.
 
     `workers` processes derive; 0 leaves the number open. A dry run appends nothing, and may be of a run that is going
-    on: it shows how that stands. Raises UsageError, RefusedError (the code isn't the one a rule set was frozen with; a
-    fixture is withheld), RunHeld, IncompleteError (a worker died), LedgerError.
+    on: it shows how that stands. Raises UsageError (a rule set can't score a case, for one), RefusedError (the code
+    isn't the one a rule set was frozen with; a fixture is withheld), RunHeld, IncompleteError (a worker died),
+    LedgerError.
     """
     seq, plan = read_plan(ledger, run)
     for each in rules:
@@ -165,6 +185,7 @@ class _Rescore:
         self.dry_run = dry_run
         self.cases = thaw_cases(ledger, plan)
         self.places = read_places(ledger, run, plan, list(self.cases))
+        _check_cases(self.cases, self.places, self.rules)
         self.appended = 0
         self.notes: list[str] = []
 

@@ -122,6 +122,8 @@ def switches(rules: RuleSet) -> dict[str, Value]:
     found: dict[str, Value] = {f"read.{field.name}": getattr(rules.read, field.name) for field in fields(rules.read)}
     found |= {f"confirm.{name}": _plain(value) for name, value in rules.confirm.items()}
     found |= {f"score.primary.{group}": metric for group, metric in rules.primary.items()}
+    own = {name: value for name, value in rules.score.items() if name not in ("primary", "metrics")}
+    found |= {f"score.{name}": each for name, value in own.items() for name, each in _spread(name, value)}
     found["score.metrics"] = [metric.name for metric in rules.metrics]
     found["unmeasured.policy"] = rules.policy.name if rules.policy else "leave-out"
     for index, count in enumerate(rules.policy.counts if rules.policy else (), start=1):
@@ -130,6 +132,15 @@ def switches(rules: RuleSet) -> dict[str, Value]:
     for bar in rules.bars:
         found[f"bars.{bar.metric} {bar.op} {bar.threshold}"] = bar.fails or "fails without a conclusion"
     return found
+
+
+def _spread(name: str, value: Any) -> Iterator[tuple[str, Value]]:
+    """A table of a rule file, entry by entry: each is a switch."""
+    if not isinstance(value, Mapping):
+        yield name, _plain(value)
+        return
+    for key, inner in cast("Mapping[str, Any]", value).items():
+        yield f"{name}.{key}", _plain(inner)
 
 
 def _plain(value: Any) -> Value:

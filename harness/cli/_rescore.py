@@ -42,7 +42,7 @@ def rescore(
     as_json: AsJson = False,
 ) -> int:
     """Score recorded runs under other rules, and show every number and cell that moves. Exit 0."""
-    from harness._rescore import find_rule_sets, rescore_run
+    from harness._rescore import check_scorable, find_rule_sets, rescore_run
     from ledger import Ledger, find_run
 
     done: list[Rescored] = []
@@ -51,6 +51,8 @@ def rescore(
         # Everything that can be refused is, before anything is appended.
         named = list(dict.fromkeys(find_run(ledger, run) for run in runs))
         plans = [(run, find_rule_sets(ledger, run, rules)) for run in named]
+        for run, sets in plans:
+            check_scorable(ledger, run, sets)
         for run, sets in plans:
             done.append(
                 rescore_run(
