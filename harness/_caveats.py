@@ -55,6 +55,8 @@ def caveats(ledger: Ledger, run: str, candidate: str, rules: Sequence[str]) -> l
             said.append(f"POST HOC under {each['rules']}: {each['because']}")
     if plan.limit is not None:
         said.append(f"only the first {plan.limit} cases were planned (--limit)")
+    if plan.filter:
+        said.append(f"only cases where {plan.filter} were planned (--filter)")
     models = resolved_models(ledger, run, candidate)
     if len(models) > 1:
         said.append(f"{candidate} was answered by {len(models)} models: {', '.join(models)}")

@@ -15,9 +15,12 @@ from harness._caveats import caveats
 from harness._comparable import Comparability, comparability
 from harness._contrast import Contrast, contrast
 from harness._errors import HarnessError, UsageError
-from harness._fingerprint import freeze_of
-from harness._pairs import Missing, metric_pairs, missing_of, pair_up, read_side
+from harness._filter import Condition, filters_text, fits_all, keep
+from harness._fingerprint import freeze_of, plan_of
+from harness._pairs import Answer, CaseKey, Missing, metric_pairs, missing_of, pair_up, read_side
 from harness._sides import Duel, Side, name_duels
+from harness._suite import Case
+from harness._thaw import thaw_cases
 from ledger import Ledger, over_views
 
 __all__ = ["Compared", "Comparison", "compare"]
@@ -75,6 +78,12 @@ class Comparison:
 
     pairs: tuple[Compared, ...]
     forced: bool
+    filters: tuple[Condition, ...] = ()
+
+    @property
+    def part(self) -> str:
+        """What narrowed the cases, in words; empty for all of them."""
+        return filters_text(self.filters)
 
     @property
     def refused(self) -> bool:
@@ -85,33 +94,38 @@ class Comparison:
         """The documented JSON form."""
         return {
             "comparable": all(each.comparability.comparable for each in self.pairs), "forced": self.forced,
+            "filter": [each.text for each in self.filters],
             "comparisons": [each.as_json() for each in self.pairs],
         }  # fmt: skip
 
 
 def compare(
     ledger: Ledger, a: str, b: str | None = None, *, rules: Sequence[str] = (), metrics: Sequence[str] = (),
-    force: bool = False,
+    force: bool = False, filters: Sequence[Condition] = (),
 ) -> Comparison:  # fmt: skip
-    """Compare what `a` and `b` name (see harness._sides) under each rule set; `metrics` keeps only these.
+    """Compare what `a` and `b` name (see harness._sides) under each rule set; `metrics` keeps only these, `filters` the
+    cases that meet every condition by the labels that A's run froze (B's, where A lacks the case).
 
     Raises UsageError, saying what can be named; NotFound for a run that isn't there. What isn't comparable is no error:
     the pair says so, without numbers unless `force` is given.
     """
     duels = name_duels(ledger, a, b, rules)
-    pairs = tuple(_compared(ledger, duel, metrics, force=force) for duel in duels)
+    pairs = tuple(_compared(ledger, duel, metrics, filters, force=force) for duel in duels)
     known = {each["metric"] for duel in duels for side in (duel.a, duel.b) for each in _metrics_of(ledger, side)}
     for name in metrics:
         if name not in known:
             raise UsageError(f"--metric: expected one of {', '.join(sorted(known)) or 'none'}, got {name!a}")
-    return Comparison(pairs, force and any(not each.comparability.comparable for each in pairs))
+    forced = force and any(not each.comparability.comparable for each in pairs)
+    return Comparison(pairs, forced, tuple(filters))
 
 
 def _metrics_of(ledger: Ledger, side: Side) -> list[dict[str, Any]]:
     return ledger.rows(_METRICS, (side.run, side.rules, side.candidate))
 
 
-def _compared(ledger: Ledger, duel: Duel, only: Sequence[str], *, force: bool) -> Compared:
+def _compared(
+    ledger: Ledger, duel: Duel, only: Sequence[str], filters: Sequence[Condition], *, force: bool
+) -> Compared:  # fmt: skip
     found = comparability(ledger, duel)
     warnings = _warnings(ledger, duel)
     if not found.comparable and not force:
@@ -120,6 +134,8 @@ def _compared(ledger: Ledger, duel: Duel, only: Sequence[str], *, force: bool) -
     # Where the arms differ (and somebody insisted), a case is the same case in either.
     with_arm = found.a.components["arms"] == found.b.components["arms"]
     left, right = (read_side(ledger, s.run, s.candidate, s.rules, with_arm=with_arm) for s in (a, b))
+    if filters:
+        left, right = _kept(ledger, duel, left, right, filters)
     pairs = pair_up(left, right)
     ours, theirs = _metrics_of(ledger, a), _metrics_of(ledger, b)
     kinds = {row["metric"]: row["kind"] for row in theirs}
@@ -139,9 +155,36 @@ def _compared(ledger: Ledger, duel: Duel, only: Sequence[str], *, force: bool) -
         metrics=tuple(contrasts),
         unshared=tuple(dict.fromkeys(row["metric"] for row in (*ours, *theirs) if row["metric"] not in names)),
         missing=tuple(missing_of(pairs, left, right)),
-        repeatability={name: _repeatability(ledger, side) for name, side in (("a", a), ("b", b))},
-        stages=_stages(ledger, duel) if duel.mode == "rules" else (),
+        # Counted by a view, over whole runs.
+        repeatability={} if filters else {name: _repeatability(ledger, s) for name, s in (("a", a), ("b", b))},
+        stages=tuple(
+            each for each in (_stages(ledger, duel) if duel.mode == "rules" else ())
+            if not filters or each["cell"] in {answer.cell for answer in left}
+        ),
     )  # fmt: skip
+
+
+def _kept(
+    ledger: Ledger, duel: Duel, left: Sequence[Answer], right: Sequence[Answer], filters: Sequence[Condition]
+) -> tuple[list[Answer], list[Answer]]:
+    """The cells of both sides whose case meets the conditions; those whose case was withheld stay, to be listed.
+
+    Raises UsageError for conditions that no case meets, RefusedError where the frozen cases were withheld.
+    """
+    fitting: dict[CaseKey, bool] = {}
+    placed: list[tuple[str, Case]] = []
+    for side, answers in ((duel.a, left), (duel.b, right)):
+        cases = thaw_cases(ledger, plan_of(ledger, side.run))
+        for each in answers:
+            case = cases.get((each.fixture, each.case))
+            if each.key is not None and each.key not in fitting and case is not None:
+                fitting[each.key] = fits_all(filters, each.fixture, case)
+                placed.append((each.fixture, case))
+    keep(placed, filters)
+    mine, theirs = (
+        [each for each in side if each.key is None or fitting.get(each.key, False)] for side in (left, right)
+    )  # fmt: skip
+    return mine, theirs
 
 
 def _directions(ledger: Ledger, side: Side) -> dict[str, bool]:

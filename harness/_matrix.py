@@ -123,7 +123,7 @@ def _distinctions(specs: Sequence[Spec]) -> list[list[str]]:
     """For each of one engine's candidates, `name=value` of everything that isn't the same for all of them."""
     columns: list[list[str]] = []
     if len({spec.prompt for spec in specs}) > 1:
-        columns.append([f"prompt={_shown(spec.prompt) if spec.prompt else _DEFAULT_PROMPT}" for spec in specs])
+        columns.append([f"prompt={spec.prompt or _DEFAULT_PROMPT}" for spec in specs])
     for name in dict.fromkeys(name for spec in specs for name in spec.parameters):
         values = [_value(spec.parameters, name) for spec in specs]
         if len(set(values)) > 1:
@@ -141,8 +141,17 @@ def _value(parameters: Mapping[str, Any], name: str) -> str:
 
 def _shown(value: Any) -> str:
     """A value in a label: as it was typed; a digest stands for the end of a long one."""
-    text = value if isinstance(value, str) and _WORD.fullmatch(value) else _spelled(value)
+    text = value if isinstance(value, str) and _WORD.fullmatch(value) and not _reads(value) else _spelled(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 12]}…{file_digest(text.encode())[:8]}"
+
+
+def _reads(text: str) -> bool:
+    """Whether a text looks like a number, or like true, false or null: it is quoted then."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _spelled(value: Any) -> str:

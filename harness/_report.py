@@ -20,6 +20,7 @@ from ledger import Ledger, over_views, printable, run_status, standing_scoreboar
 __all__ = ["RunReport", "StandingReport", "read_report", "read_standing", "render_report", "render_standing"]
 
 _WIDEST = 110
+_MOST_GROUPS = 50
 _UNFINISHED = (
     "SELECT EXISTS (SELECT 1 FROM cells WHERE run = ? AND status IN (SELECT value FROM json_each(?))) AS unfinished"
 )
@@ -103,6 +104,7 @@ class RunReport:
             "spend": data["spend"],
             **{name: data[name] for name in same},
             **self.history.as_json(),
+            **{name: data[name] for name in ("subset", "groups") if name in data},
             "receipt": data["receipt"],
         }
 
@@ -129,6 +131,8 @@ def _about(report: RunReport) -> str:
         said.append(f"{row['epochs']} epochs")
     if row["limit"] is not None:
         said.append(f"only the first {row['limit']} cases (--limit)")
+    if row["filter"]:
+        said.append(f"only cases where {row['filter']} (--filter)")
     return ", ".join(said)
 
 
@@ -159,6 +163,12 @@ def read_standing(ledger: Ledger, rules: Sequence[str] = ()) -> StandingReport:
 def _marks(report: RunReport) -> list[str]:
     """What to say above the numbers of a run that was superseded, rests on a taint, or on what is withheld."""
     said: list[str] = []
+    part = report.data.get("subset")
+    if part is not None:
+        said.append(
+            f"SUBSET: only cases where {part['text']} ({part['cases']} of {part['of']}), chosen when the answers were"
+            " known, so everything here is post hoc; bars and predictions are of the whole run and aren't judged"
+        )
     gone = report.data["superseded"]
     if gone is not None:
         how = f"by {gone['by']}" if gone["by"] else "without a successor"
@@ -194,13 +204,10 @@ def render_report(report: RunReport) -> Sequence[object]:
     data = report.data
     shown: list[object] = [_text(line) for line in (_about(report), *_marks(report), *report.history.sentences())]
     if data["run"]["epochs"] > 1:
-        shown.append(
-            _text(
-                f"Each case was asked more than once, and its repeats are one cluster: {BY_CASE}"
-            )
-        )
+        shown.append(_text(f"Each case was asked more than once, and its repeats are one cluster: {BY_CASE}"))
     for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
         shown.append(_board_table(report, rules, candidate))
+    shown += _group_tables(data)
     if data["bars"] or data["bars_unread"]:
         lines = [
             (
@@ -231,8 +238,9 @@ def render_report(report: RunReport) -> Sequence[object]:
         shown.append(_counts("Unmeasured, by reason", names, data["unmeasured"]))
     else:
         shown.append(_text("Every planned cell was measured."))
-    shown.append(_text(spend_said(data["spend"])))
-    shown += [_table(each.title, each.columns, each.rows) for each in spend_tables(data["spend"])]
+    if "subset" not in data:
+        shown.append(_text(spend_said(data["spend"])))
+        shown += [_table(each.title, each.columns, each.rows) for each in spend_tables(data["spend"])]
     if data["flags"]:
         names = ("candidate", "rules", "flag", "count")
         shown.append(_counts("Flags of what was read", names, data["flags"]))
@@ -283,6 +291,35 @@ def _board_table(report: RunReport, rules: str, candidate: str) -> object:
             between(row["interval_low"], row["interval_high"]), between(row["worst"], row["best"]),
         )  # fmt: skip
     return table
+
+
+def _group_tables(data: Data) -> list[object]:
+    """A table a rule set and candidate, a row a metric and group; and what is to be said of them."""
+    found = data.get("groups")
+    if found is None:
+        return []
+    groups = [each["group"] for each in found["groups"]]
+    shown = set(groups[:_MOST_GROUPS])
+    tables: list[object] = []
+    for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in found["rows"]):
+        mine = [row for row in found["rows"] if (row["rules"], row["candidate"]) == (rules, candidate)]
+        lines = [
+            (
+                "(none)" if row["group"] is None else row["group"], row["metric"], figure_of(row), row["planned"],
+                percent(row["rate"]), between(row["interval_low"], row["interval_high"]),
+                between(row["worst"], row["best"]),
+            )
+            for row in mine if row["group"] in shown
+        ]  # fmt: skip
+        columns = (found["by"], "metric", "k/n", "planned", "rate", interval_heading(mine), "worst–best")
+        tables.append(_table(f"By {found['by']} under {rules}: {candidate}", columns, lines))
+    more = len(groups) - len(shown)
+    said = [f"{more} of the {len(groups)} groups are left out here; --json has all."] if more else []
+    if found["not_placed"]:
+        said.append(f"{found['not_placed']} cells are in no group: a redaction withholds which case they were of.")
+    said.append("A group is a part of the cases, chosen when the answers were known: post hoc, and the more groups, the"
+                " likelier one of them stands out by chance.")  # fmt: skip
+    return [*tables, *map(_text, said)]
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> object:

@@ -23,7 +23,7 @@ from harness._spend import spend_of
 from harness._thaw import thaw_rules
 from ledger import Ledger, LedgerError, as_of, over_views
 
-__all__ = ["RENDERER", "REPORT_FORMAT", "REPORT_VERSION", "AsOf", "Data", "collect", "with_intervals"]
+__all__ = ["RENDERER", "REPORT_FORMAT", "REPORT_VERSION", "AsOf", "Data", "collect", "lead", "with_intervals"]
 
 REPORT_FORMAT = "eval-ledger/report"
 REPORT_VERSION = 1
@@ -35,8 +35,8 @@ the ledger recorded, and not drawn again."""
 Data = dict[str, Any]
 
 _RUN = (
-    'SELECT run, name, suite, purpose, status, via, planned, asked, epochs, "limit", candidates, tags, seq, opened_at,'
-    " closed_at FROM runs WHERE run = ?"
+    'SELECT run, name, suite, purpose, status, via, planned, asked, epochs, "limit", "filter", candidates, tags, seq,'
+    " opened_at, closed_at FROM runs WHERE run = ?"
 )
 _EPOCHS = "SELECT run, epochs FROM runs WHERE run IN (SELECT value FROM json_each(?))"
 _BOARD = (
@@ -228,11 +228,11 @@ def _board(
         row["is_primary"], row["tainted"] = bool(row["is_primary"]), bool(row["tainted"])
         row["reproducible"] = bool(row["reproducible"])
         row["tally"] = tallies.get(row["rules"])
-        _lead(row, intervals, clustered=clustered)
+        lead(row, intervals, clustered=clustered)
     return board
 
 
-def _lead(row: dict[str, Any], intervals: Mapping[Place, CaseInterval], *, clustered: bool) -> None:
+def lead(row: dict[str, Any], intervals: Mapping[Place, CaseInterval], *, clustered: bool) -> None:
     """The interval that people are shown: over cases, where repeats of one aren't independent, and of any mean."""
     found = intervals.get((row["rules"], row["metric"], row["candidate"]))
     row["case_low"], row["case_high"] = (found.resampled if found else None) or (None, None)
@@ -255,7 +255,7 @@ def with_intervals(ledger: Ledger, board: Sequence[dict[str, Any]]) -> None:
         wanted = {(row["rules"], row["metric"]) for row in mine if clustered or row["kind"] == "mean"}
         intervals = clustered_intervals(now.rows, run, wanted)
         for row in mine:
-            _lead(row, intervals, clustered=clustered)
+            lead(row, intervals, clustered=clustered)
 
 
 def _frozen(then: AsOf, run: str, rule_freezes: Sequence[int], first: int | None) -> list[dict[str, Any]]:

@@ -155,7 +155,8 @@ def _top(data: Mapping[str, Any]) -> Iterable[Block]:
         "replay": "a replay of recorded replies",
         "import": "recorded elsewhere, nothing was asked",
     }
-    parts: list[Text] = ["Run ", Name(run["id"]), *named, f", {status}{count}{more}; "]
+    kept: list[Text] = [", only cases where ", Name(run["filter"]), " (--filter)"] if run.get("filter") else []
+    parts: list[Text] = ["Run ", Name(run["id"]), *named, f", {status}{count}{more}", *kept, "; "]
     yield Sentence([*parts, how_asked.get(run["via"], Name(run["via"])), ". Opened ", Name(run["opened_at"]), "."])
     for row in data["imported"]:
         claimed = ", ".join(f"{name} {value}" for name, value in row["claimed"].items())

@@ -25,6 +25,14 @@ def compare(
         typer.Option("--rules", help="A rule set by name or label; repeatable. Default: all that both were scored by."),
     ] = None,
     metric: Annotated[list[str] | None, typer.Option("--metric", help="Only this metric; repeatable.")] = None,
+    filters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="CONDITION",
+            help="Only cases such as meta.topic=law (= != ~ < <= > >=); repeated: all of them. Post hoc, and said so.",
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Show what isn't comparable all the same, under a banner.")
     ] = False,
@@ -33,11 +41,15 @@ def compare(
 ) -> int:
     """Compare, paired by case. Exit 4 when more than the candidate (or the rules) moved, naming what did."""
     from harness._compare import compare as compare_sides
+    from harness._filter import read_filters
     from harness.cli._compare_lines import compare_lines
     from ledger import Ledger
 
     with Ledger.open(db, read_only=True) as ledger:
-        found = compare_sides(ledger, a, b, rules=rules or (), metrics=metric or (), force=force)
+        conditions = read_filters(filters or ())
+        found = compare_sides(
+            ledger, a, b, rules=rules or (), metrics=metric or (), force=force, filters=conditions
+        )  # fmt: skip
     words = Words(as_json=False)
     if as_json:
         emit_json(found.as_json())

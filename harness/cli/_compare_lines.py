@@ -24,6 +24,8 @@ def compare_lines(found: Comparison) -> Iterator[str]:
     if found.forced:
         yield "!!! NOT COMPARABLE: more moved than what is compared; shown because --force was given !!!"
         yield ""
+    if found.part:
+        yield f"SUBSET: only cases where {found.part}, chosen when the answers were known: all of it is post hoc"
     for at, pair in enumerate(found.pairs):
         if at:
             yield ""

@@ -40,6 +40,7 @@ def correct(
         emit_json(done.as_json())
     words = Words(as_json=as_json)
     words(f"Report {done.old} is superseded by report {done.new.seq} (event {done.supersession}), in {done.new.path}")
+    words(f"Recorded in {db}.")
     if done.appended:
         words(f"The run had not been read under these rules: {done.appended} derived events were appended first.")
     for recipient in done.recipients:

@@ -31,7 +31,7 @@ def publish(
     for warning in done.warnings:
         tell(f"WARNING: {warning}")
     for seq, recipient in done.events:
-        words(f"report {done.report} to {recipient}: event {seq}")
+        words(f"report {done.report} to {recipient}: event {seq} of {db}")
     for recipient in done.again:
         words(f"{recipient} had been given it before; both stay on record.")
     if done.warnings:

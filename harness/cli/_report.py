@@ -35,6 +35,15 @@ def report(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write it there, and record it in the ledger."),
     ] = None,
+    filters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--filter",
+            metavar="CONDITION",
+            help="Only cases such as meta.topic=law (= != ~ < <= > >=); repeated: all of them. Post hoc, and said so.",
+        ),
+    ] = None,
+    by: Annotated[str, typer.Option(metavar="KEY", help="The figures by group too, such as by meta.topic.")] = "",
     gate: Annotated[
         bool, typer.Option("--gate", help="Exit 1 when a bar isn't met, 3 when the run is unfinished.")
     ] = False,
@@ -48,17 +57,20 @@ def report(
     from ledger import Ledger, find_run
 
     form = format_for(form, out)
+    part = bool(filters or by)
     if run is None:
-        if form is not None or gate:
+        if form is not None or gate or part:
             from harness._errors import UsageError
 
-            raise UsageError("expected a RUN with --format, -o and --gate; `latest` is the newest")
+            raise UsageError("expected a RUN with --format, -o, --gate, --filter and --by; `latest` is the newest")
         with Ledger.open(db, read_only=True) as ledger:
             board = read_standing(ledger, rules or ())
         emit_json(board.as_json()) if as_json else show(board)
         return 0
     with Ledger.open(db, read_only=out is None) as ledger:
         found = read_report(ledger, find_run(ledger, run), rules or ())
+        if part:
+            found = _part(ledger, found, filters or [], by, form=form, gate=gate)
         if gate:
             found.check_gate()
         written = _written(ledger, found, form, out, force=force)
@@ -66,7 +78,7 @@ def report(
     if written is not None:
         if as_json:
             emit_json(written.as_json())
-        words(f"Report {written.seq} of run {found.run} is in {written.path}")
+        words(f"Report {written.seq} of run {found.run} is in {written.path}, recorded in {db}")
         words(f"BLAKE3 {written.digest}; `harness check` holds it against the ledger.")
     elif form is None and as_json:
         emit_json(found.as_json())
@@ -77,6 +89,18 @@ def report(
     for sentence in found.misses():
         tell(sentence)
     return found.gate()
+
+
+def _part(ledger: Ledger, found: RunReport, filters: list[str], by: str, *, form: str | None, gate: bool) -> RunReport:
+    from harness._by import narrow
+    from harness._errors import UsageError
+    from harness._filter import read_filters
+
+    if form is not None:
+        raise UsageError("--filter and --by are for the terminal and --json: a report file is of a whole run")
+    if gate and filters:
+        raise UsageError("--gate holds a whole run to its bars; leave --filter out")
+    return narrow(ledger, found, read_filters(filters), by)
 
 
 def _written(ledger: Ledger, found: RunReport, form: str | None, out: Path | None, *, force: bool) -> Written | None:

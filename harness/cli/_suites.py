@@ -64,8 +64,7 @@ def freeze(
 
     done = freeze_all(suite, rules or (), prediction or (), db)
     words = Words(as_json=as_json)
-    if done.created:
-        words(f"{db} did not exist; it was made.")
+    words(f"{db} did not exist; it was made." if done.created else f"Recorded in {db}.")
     if as_json:
         emit_json(done.as_json())
     for what, seqs in done.kinds():

@@ -1,0 +1,206 @@
+"""A run's figures over some of its cases, or group by group: the same figures as the view's, over fewer cells.
+
+Which cases are meant, and which group each is in, is read from the labels that were frozen with the run's fixtures,
+never from a file on disk. A part that is chosen when the answers are known is post hoc, whatever its rule sets are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness._clusters import interval_by_case
+from harness._errors import HarnessError
+from harness._filter import NO_GROUP, Condition, check_key, filters_text, group_of, keep, known_key
+from harness._fingerprint import freeze_of, plan_of
+from harness._plan import applies_to
+from harness._report import RunReport
+from harness._report_data import lead
+from harness._rules import RuleSet
+from harness._stats import wilson
+from harness._suite import Case
+from harness._thaw import thaw_cases, thaw_rules
+from harness.suites import stages
+from ledger import Ledger, over_views
+
+__all__ = ["narrow"]
+
+_CELLS = over_views(
+    'SELECT cells.rules AS rules, cells.candidate AS candidate, cells."case" AS name, cells.fixture AS fixture,'
+    " cells.outcome AS outcome, cells.stage AS stage, cells.reason AS reason, cells.domain AS domain,"
+    " cells.metrics AS metrics, score.body -> '$.applies' AS applies,"
+    " (planned.body ->> '$.input') || ' ' || cells.twin || ' ' || cells.arm AS cluster"
+    " FROM cells JOIN main.events AS planned ON planned.seq = cells.seq"
+    " LEFT JOIN main.events AS score ON score.seq = cells.score"
+    " WHERE cells.run = ? ORDER BY cells.rules, cells.cell"
+)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One planned cell under one rule set; `place` is its case, None where a redaction withholds which it was."""
+
+    rules: str
+    candidate: str
+    place: tuple[str, str] | None
+    outcome: str
+    why: tuple[str, str, str]
+    metrics: Mapping[str, float]
+    applies: frozenset[str]
+    cluster: str
+
+
+def narrow(ledger: Ledger, report: RunReport, conditions: Sequence[Condition] = (), by: str = "") -> RunReport:
+    """The report with its figures over the cases that meet every condition, and with `groups` by the key `by`.
+
+    Bars and predictions are of whole runs and are left out of a part. Raises UsageError for conditions that no case
+    meets and for a key that no case has, RefusedError where the frozen cases were withheld.
+    """
+    if by:
+        check_key(by, "--by")
+    cells = _read(ledger, report)
+    frozen = thaw_cases(ledger, plan_of(ledger, report.run))
+    planned = list(dict.fromkeys(each.place for each in cells if each.place is not None))
+    placed = [(fixture, frozen[fixture, name]) for fixture, name in planned if (fixture, name) in frozen]
+    kept = keep(placed, conditions)
+    data = dict(report.data)
+    if conditions:
+        names = {(fixture, case.id) for fixture, case in kept}
+        cells = [each for each in cells if each.place in names]
+        data |= {
+            "subset": {
+                "filter": [each.text for each in conditions], "text": filters_text(conditions), "cases": len(kept),
+                "of": len(placed), "standing": "post hoc",
+            },
+            "scoreboard": [{**_row(data, row, cells), "standing": "post hoc"} for row in data["scoreboard"]],
+            "unmeasured": _unmeasured(cells), "flags": [], "repeatability": [], "bars": [], "bars_unread": [],
+            "predictions": [],
+        }  # fmt: skip
+    if by:
+        known_key(kept, by, "--by")
+        of = {(fixture, case.id): group_of(by, fixture, case) for fixture, case in kept}
+        data["groups"] = _groups(data, cells, of, by)
+    return replace(report, data=data)
+
+
+def _groups(
+    data: Mapping[str, Any], cells: Sequence[_Cell], of: Mapping[tuple[str, str], str | None], by: str
+) -> dict[str, Any]:
+    groups = sorted(set(of.values()), key=_order)
+    parts: dict[str | None, list[_Cell]] = {group: [] for group in groups}
+    for each in cells:
+        if each.place is not None and each.place in of:
+            parts[of[each.place]].append(each)
+    rows = [
+        {"group": group, **_row(data, row, parts[group])} for row in data["scoreboard"] for group in groups
+    ]  # fmt: skip
+    cases = Counter(of.values())
+    return {
+        "by": by, "groups": [{"group": group, "cases": cases[group]} for group in groups],
+        "not_placed": sum(each.place not in of for each in cells), "rows": rows,
+    }  # fmt: skip
+
+
+def _order(group: str | None) -> tuple[int, float, str]:
+    """Numbers by value, then texts, then the cases without the key."""
+    if group is None:
+        return 2, 0.0, NO_GROUP
+    try:
+        value = float(group)
+    except ValueError:
+        return 1, 0.0, group
+    return (0, value, group) if math.isfinite(value) else (1, 0.0, group)
+
+
+# Figures
+
+
+def _row(data: Mapping[str, Any], row: Mapping[str, Any], cells: Sequence[_Cell]) -> dict[str, Any]:
+    """A row of the scoreboard over these cells alone: each figure as the view `scoreboard` defines it."""
+    metric, rate = row["metric"], row["kind"] == "rate"
+    mine = [each for each in cells if (each.rules, each.candidate) == (row["rules"], row["candidate"])]
+    having = [each for each in mine if metric in each.metrics]
+    values = [each.metrics[metric] for each in having]
+    n, total, planned = len(values), math.fsum(values), sum(metric in each.applies for each in mine)
+    unmeasured = sum(each.outcome == "unmeasured" for each in having)
+    seen = math.fsum(each.metrics[metric] for each in having if each.outcome != "unmeasured")
+    low, high = (wilson(round(total), n) if rate else None) or (None, None)
+    mean = total / n if n else None
+    spread = math.fsum((value - total / n) ** 2 for value in values) / (n - 1) if n > 1 else None
+    found: dict[str, Any] = {
+        **row, "k": round(total) if rate else None, "n": n, "planned": planned, "unmeasured": unmeasured, "rate": mean,
+        "low": low, "high": high, "sd": None if rate or spread is None else math.sqrt(spread),
+        "worst": seen / planned if planned else None,
+        "best": (seen + planned - (n - unmeasured)) / planned if planned else None,
+    }  # fmt: skip
+    clusters: dict[str, list[float]] = {}
+    for each in having:
+        clusters.setdefault(each.cluster, []).append(each.metrics[metric])
+    clustered = data["run"]["epochs"] > 1
+    over = interval_by_case([(sum(some), len(some)) for some in clusters.values()]) if clustered or not rate else None
+    lead(found, {(row["rules"], metric, row["candidate"]): over} if over else {}, clustered=clustered)
+    return found
+
+
+def _unmeasured(cells: Sequence[_Cell]) -> list[dict[str, Any]]:
+    counts = Counter((each.candidate, each.rules, *each.why) for each in cells if each.outcome == "unmeasured")
+    rows = [
+        {"candidate": candidate, "rules": rules, "stage": stage, "reason": reason, "domain": domain, "count": count}
+        for (candidate, rules, stage, reason, domain), count in counts.items()
+    ]
+    return sorted(
+        rows, key=lambda row: (row["candidate"], row["rules"], -row["count"], row["stage"], row["reason"])
+    )  # fmt: skip
+
+
+# Cells
+
+
+def _read(ledger: Ledger, report: RunReport) -> list[_Cell]:
+    labels = {row["rules"] for row in report.data["scoreboard"]}
+    found: list[_Cell] = []
+    told = _Applies(ledger, report.run)
+    for row in ledger.rows(_CELLS, (report.run,)):
+        if row["rules"] not in labels:
+            continue
+        place = (row["fixture"], row["name"]) if row["name"] is not None else None
+        applies = told.of(row["rules"], place) if row["applies"] is None else frozenset(json.loads(row["applies"]))
+        found.append(
+            _Cell(
+                row["rules"], row["candidate"], place, row["outcome"],
+                (row["stage"] or "", row["reason"] or "", row["domain"] or ""), json.loads(row["metrics"] or "{}"),
+                applies, row["cluster"] or "",
+            )
+        )  # fmt: skip
+    return found
+
+
+class _Applies:
+    """Which metrics apply to a cell that no score speaks of: by its rule set's metrics and the group of its case."""
+
+    def __init__(self, ledger: Ledger, run: str) -> None:
+        self._ledger, self._run = ledger, run
+        self._rules: dict[str, RuleSet | None] = {}
+        self._cases: Mapping[tuple[str, str], Case] | None = None
+
+    def of(self, label: str, place: tuple[str, str] | None) -> frozenset[str]:
+        rules = self._thawed(label)
+        if self._cases is None:
+            self._cases = thaw_cases(self._ledger, plan_of(self._ledger, self._run))
+        case = self._cases.get(place) if place is not None else None
+        if rules is None or case is None or not rules.stages:
+            return frozenset()
+        groups = stages(rules.stages).group(case.gold)
+        return frozenset(metric.name for metric in rules.metrics if applies_to(metric, groups))
+
+    def _thawed(self, label: str) -> RuleSet | None:
+        if label not in self._rules:
+            try:
+                self._rules[label] = thaw_rules(self._ledger, freeze_of(self._ledger, self._run, label))
+            except HarnessError:
+                self._rules[label] = None
+        return self._rules[label]
