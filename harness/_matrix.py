@@ -99,11 +99,15 @@ def spread(matrix: Matrix) -> tuple[Spec, ...]:
     Raises UsageError for two that would be asked the very same.
     """
     specs = [spec for row in matrix.rows for spec in _of_row(matrix, row)]
-    found: list[Spec] = []
-    for spec in specs:
-        same = [each for each in specs if each.engine == spec.engine]
-        of = _distinctions(same)[same.index(spec)] if len(same) > 1 else []
-        found.append(replace(spec, label=f"{spec.engine}[{','.join(of)}]" if of else ""))
+    # By place and not by equality, to which 1, 1.0 and True are one.
+    of: dict[int, list[str]] = {}
+    for engine in dict.fromkeys(spec.engine for spec in specs):
+        places = [place for place, spec in enumerate(specs) if spec.engine == engine]
+        of |= dict(zip(places, _distinctions([specs[place] for place in places]), strict=True))
+    found = [
+        replace(spec, label=f"{spec.engine}[{','.join(of[place])}]" if of[place] else "")
+        for place, spec in enumerate(specs)
+    ]
     _refuse_twins(found)
     return tuple(replace(each, parameters=plain(dict(each.parameters))) for each in found)
 
