@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         AppendFailed,
         BadBody,
         BadLine,
+        BadQuery,
         LedgerError,
         LedgerExists,
         NotALedger,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ledger._impact import Impact, impact_of
     from ledger._lineage import Category, Superseded, supersede
     from ledger._lock import hold_run, run_is_held
+    from ledger._open import open
     from ledger._resting import not_reproducible
     from ledger._runs import find_run, run_status
     from ledger._screen import printable
@@ -48,6 +50,7 @@ __all__ = [
     "AppendFailed",
     "BadBody",
     "BadLine",
+    "BadQuery",
     "Body",
     "Category",
     "DeepCheck",
@@ -80,6 +83,7 @@ __all__ = [
     "impact_of",
     "new_run_id",
     "not_reproducible",
+    "open",
     "over_views",
     "printable",
     "run_is_held",
@@ -98,7 +102,7 @@ _HOMES = {
     "_deep": ("DeepCheck",),
     "_drafts": ("Draft", "Earlier", "Prepared", "Salts"),
     "_errors": (
-        "AppendFailed", "BadBody", "BadLine", "LedgerError", "LedgerExists", "NotALedger", "NotErased",
+        "AppendFailed", "BadBody", "BadLine", "BadQuery", "LedgerError", "LedgerExists", "NotALedger", "NotErased",
         "NotFound", "Refused", "RunHeld",
     ),
     "_event": ("Event", "new_run_id"),
@@ -107,6 +111,7 @@ _HOMES = {
     "_impact": ("Impact", "impact_of"),
     "_lineage": ("Category", "Superseded", "supersede"),
     "_lock": ("hold_run", "run_is_held"),
+    "_open": ("open",),
     "_resting": ("not_reproducible",),
     "_runs": ("find_run", "find_tagged", "run_status"),
     "_screen": ("printable",),

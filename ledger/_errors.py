@@ -6,6 +6,7 @@ LedgerError                 the root; `exit_status` is what the command line end
 ├── NotALedger       (2)    the file is missing, unreadable, or no ledger of this format
 ├── LedgerExists     (2)    `init` would write over something
 ├── NotFound         (2)    no such event, blob or run
+├── BadQuery         (2)    a query that doesn't read, or can't be run, or whose rows make no frame
 ├── Refused          (4)    the ledger's own rules forbid this append; nothing was written
 │   └── RunHeld      (4)    another process is asking for this run
 ├── AppendFailed     (3)    SQLite could not make the append durable; nothing of it is in the file
@@ -18,6 +19,7 @@ __all__ = [
     "AppendFailed",
     "BadBody",
     "BadLine",
+    "BadQuery",
     "LedgerError",
     "LedgerExists",
     "NotALedger",
@@ -52,6 +54,10 @@ class LedgerExists(LedgerError):
 
 class NotFound(LedgerError):
     """The event, blob or run that was named isn't in this ledger."""
+
+
+class BadQuery(LedgerError):
+    """A query isn't one that reads, SQLite refuses it, or its rows can't be shown as they were asked for."""
 
 
 class Refused(LedgerError):

@@ -7,10 +7,10 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ledger._copies import copies_of
 from ledger._redact_targets import Targets
 from ledger._resting import Resting, rests_on
 from ledger._store import Ledger
@@ -98,8 +98,7 @@ def _numbers(resting: Sequence[Resting]) -> Iterator[str]:
 
 def _readable(ledger: Ledger, targets: Targets, resting: Sequence[Resting], seqs: str) -> Iterator[str]:
     hashes = json.dumps([blob.hash for blob in targets.blobs])
-    copies = (files("ledger") / "queries" / "copies.sql").read_text("utf-8")
-    for row in ledger.rows(copies, (hashes,)):
+    for row in copies_of(ledger, [blob.hash for blob in targets.blobs]):
         yield f"blob {str(row['hash'])[:16]}… of event {row['seq']}: the same bytes as blob {str(row['target'])[:16]}…"
     for row in ledger.rows(_LEFT, (seqs, hashes)):
         yield f"blob {str(row['hash'])[:16]}… of event {row['seq']}: a blob of the same event"

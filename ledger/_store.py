@@ -17,17 +17,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ledger._append import append_all
 from ledger._connect import APPLICATION_ID, connect_reader, connect_writer, uri
 from ledger._drafts import Draft, Prepared, Salts, prepare
-from ledger._errors import AppendFailed, BadBody, BadLine, LedgerError, LedgerExists, NotALedger, NotFound
+from ledger._errors import AppendFailed, BadBody, BadLine, BadQuery, LedgerError, LedgerExists, NotALedger, NotFound
 from ledger._event import Event
 from ledger._files import claim_name, sync_folder
 from ledger._packed import unpacked
 from ledger._schema import RELEASE, format_objects, install, release_objects
 from ledger.kinds import Body, Genesis, Schema, parse_body
+
+if TYPE_CHECKING:
+    from pandas import DataFrame  # pyright: ignore[reportMissingTypeStubs]
 
 __all__ = ["DEFAULT_ORIGIN", "Ledger", "event_by_body"]
 
@@ -254,6 +257,23 @@ class Ledger:
             cursor = self._reader.execute(statement, parameters)
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def frame(self, view_or_sql: str = "scoreboard", params: Mapping[str, Any] | Sequence[Any] = ()) -> DataFrame:
+        """A view, or what a query reads, as a pandas DataFrame: Int64, Float64 and string columns, NA for NULL.
+
+        A query may name any view of this release after FROM or JOIN, whichever release the file has. Raises NotFound
+        for a view that there isn't, BadQuery for what doesn't read or can't be run, and where pandas isn't installed.
+        """
+        from ledger._frame import query_of, to_frame
+
+        statement = query_of(view_or_sql)
+        try:
+            with self._reader_lock:
+                cursor = self._reader.execute(statement, params)
+                names, rows = [column[0] for column in cursor.description], cursor.fetchall()
+        except (sqlite3.Error, sqlite3.Warning) as problem:
+            raise BadQuery(f"the query can't be run: {problem}") from None
+        return to_frame(names, rows)
 
     def head(self) -> tuple[int, str]:
         """(seq, hash) of the newest event."""

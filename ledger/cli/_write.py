@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
 from ledger.cli._output import Words, emit_json, tell
+
+if TYPE_CHECKING:
+    from ledger._compress import Compression
 
 __all__ = ["export", "init", "note", "snapshot", "upgrade"]
 
@@ -106,12 +110,19 @@ def snapshot(
     return 0
 
 
-def upgrade(db: Db = DEFAULT_DB, as_json: AsJson = False) -> int:
-    """Replace the views and indexes by this release's, and record it as an event."""
+def upgrade(
+    db: Db = DEFAULT_DB,
+    compress: Annotated[
+        bool, typer.Option("--compress", help="Compress blobs at rest as well; their hashes stay what they are.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Replace the views and indexes by this release's, and record it as an event; compress blobs at rest."""
     from ledger._upgrade import upgrade as replace
 
     done = replace(db)
     event = done.event
+    packed = _compressed(db) if compress else None
     if as_json:
         emit_json(
             {
@@ -119,6 +130,7 @@ def upgrade(db: Db = DEFAULT_DB, as_json: AsJson = False) -> int:
                 "before": done.before,
                 "altered": done.altered,
                 "seq": event.seq if event else None,
+                **({} if packed is None else {"compressed": asdict(packed)}),
             }
         )
     words = Words(as_json=as_json)
@@ -131,4 +143,27 @@ def upgrade(db: Db = DEFAULT_DB, as_json: AsJson = False) -> int:
         )
     else:
         words(f"Release {done.release}'s views and indexes replace those of release {done.before} (event {event.seq}).")
+    if packed is not None:
+        words(
+            f"Compressed {packed.packed:,} of {packed.plain:,} plain blobs: blobs take {packed.blobs_after:,} bytes"
+            f" (before: {packed.blobs_before:,}), the file {packed.file_after:,} ({packed.file_before:,})."
+        )
+        if packed.not_shrunk:
+            words(f"The file was not shrunk: {packed.not_shrunk}.")
     return 0
+
+
+def _compressed(db: Path) -> Compression:
+    """Compress, with a bar on a terminal."""
+    from ledger._compress import compress
+
+    if not sys.stderr.isatty():
+        return compress(db)
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("packing", total=None)
+        return compress(
+            db, progress=lambda stage, at, total: bar.update(task, description=stage, completed=at, total=total or None)
+        )

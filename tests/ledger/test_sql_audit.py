@@ -46,6 +46,9 @@ ALLOWED = {
     ("ledger/_append.py", "INSERT INTO main.blobs "): "the append",
     ("ledger/_redact.py", _HIDE_BODY): "the redaction",
     ("ledger/_redact.py", _HIDE_BLOB): "the redaction",
+    ("ledger/_compress.py", "DROP TRIGGER main.{}"): "the one guard, put back in the same transaction",
+    ("ledger/_compress.py", "UPDATE main.blobs SET encoding = 'zlib', data = ? WHERE id = ?"): "packs at rest",
+    ("ledger/_compress.py", "VACUUM"): "gives free pages back",
     ("ledger/_schema.py", 'DROP {} "{}"'): "views and indexes of an older release, never a table or a guard",
     ("ledger/_store.py", "PRAGMA journal_mode=WAL"): "a new file",
     ("ledger/_verify.py", "PRAGMA writable_schema=ON"): "reads a damaged schema, on a connection that can't write",
@@ -221,6 +224,8 @@ LEDGER: dict[str, list[list[object]]] = {
         ["--run", RUN, "--cell", 2, "--reason", "a test", "--category", "other"],
         ["--finish"],
     ],
+    "stats": [[], ["--json"]],
+    "upgrade_compress": [["--compress"], ["--compress", "--db", "old.db"]],
 }
 """What to call each command with; a new command belongs here too. TAINT is the seq of the last taint."""
 
@@ -238,6 +243,7 @@ HARNESS: dict[str, list[list[object]]] = {
     ],
     "replay": [["--check", "--db", "made.db"], ["latest", "--check", "--diff", "--db", "made.db"]],
     "compare": [[RUN], [RUN, "--json"]],
+    "gate": [[f"{RUN}@openai/x", "--against", f"{RUN}@openai/y", "--margin", "2pp"]],
     "report": [["latest", "--db", "made.db"], [RUN, "--json"], ["latest", "--db", "made.db", "-o", "report.md"]],
     "check": [["report.md", "--db", "made.db"]],
     "publish": [["report.md", "--to", "somebody", "--db", "made.db"]],
@@ -247,8 +253,8 @@ HARNESS: dict[str, list[list[object]]] = {
     "import": [["memory-authority-auditor", "run.json", "--fixture", "glasshouse_v0.json", "--db", "made.db"]],
     "parse": [["--ask", "object"]],
 }
-UNDONE = {"probe": 3, "run_unanswered": 3, "resume": 3}
-"""Commands that end otherwise than well here: nobody listens at that address."""
+UNDONE = {"gate": 3, "probe": 3, "run_unanswered": 3, "resume": 3}
+"""Commands that end otherwise than well here: nobody listens at that address, and the gate is shown a broken run."""
 
 
 def test_every_command_is_watched() -> None:
@@ -272,12 +278,12 @@ def test_while_every_command_runs_nothing_but_a_redaction_changes_what_stands(
     for name in ("LEDGER_DB", "LEDGER_JSON"):
         monkeypatch.delenv(name, raising=False)
     real = sqlite3.connect
-    watch, redacting = Watch(), Watch()
+    watch, redacting, packing = Watch(), Watch(), Watch()
     current = watch
     monkeypatch.setattr(sqlite3, "connect", lambda *given, **more: current.on(real(*given, **more)))
     for where, app, table in (("ledger", ledger_app, LEDGER), ("harness", harness_app, HARNESS)):
         for name in (each for each in table if each.partition("_")[0] in commands(app)):
-            current = redacting if name == "redact" else watch
+            current = {"redact": redacting, "upgrade_compress": packing}.get(name, watch)
             for arguments in table[name]:
                 given = [str(_taint(tmp_path) if each == "TAINT" else each) for each in arguments]
                 status = run_app(app, where, [name.partition("_")[0], *given])
@@ -292,6 +298,15 @@ def test_while_every_command_runs_nothing_but_a_redaction_changes_what_stands(
     assert not any(re.search(r"\bREPLACE\s+INTO|\bOR\s+REPLACE", each) for each in watch.statements)
     seen = {re.sub(r"= (?:\d+|'\w+')", "= ?", each) for each in redacting.statements if each.startswith("UPDATE")}
     assert seen == REDACTION
+    packed = {action for action in packing.actions if action[0].split()[-1] in TABLES and action[2] is None}
+    # VACUUM copies every row into a file of its own, and asks nobody; what it copies is what stood.
+    assert {action for action in packed if action[0].startswith("UPDATE")} == {
+        ("UPDATE blobs", "encoding", None), ("UPDATE blobs", "data", None)
+    }  # fmt: skip
+    assert not any(action[0].startswith("DELETE") for action in packed)
+    dropped = {action[:2] for action in packing.actions if action[0].startswith("DROP")}
+    assert dropped == {("DROP TRIGGER", "blobs_update")}
+    assert ("CREATE TRIGGER", "blobs_update") in {action[:2] for action in packing.actions}
 
 
 def _taint(folder: Path) -> int:
