@@ -82,6 +82,7 @@ class Pace:
         self._cut = 0.0
         self._cut_at = -math.inf
         self._due = -math.inf
+        self._full = False
         self._sure = self._reopened = False
         self._calm = 1.0
         self._log: deque[Sent] = deque(maxlen=_KEPT)
@@ -126,6 +127,7 @@ class Pace:
                 return known - now
             self._open(now)
         if len(self._flying) >= self._at_once(now):
+            self._full = True
             # What the rate needs grows while nothing comes back, so that is looked at again.
             return math.inf if self._rate == math.inf or len(self._flying) >= self._most else 0.1
         return max(0.0, self._due - now)
@@ -145,9 +147,11 @@ class Pace:
         rate = self.rate(now)
         if rate < math.inf:
             # What was late by a moment catches up, what was late by more is lost: a stall must not end in a burst.
-            slack = min(max(2 / rate, 0.02), 0.05)
-            # It only grows while it is what holds the requests back.
-            self._cut += max(0.0, now - slack - max(self._due, self._cut_at))
+            slack = min(max(3 / rate, 0.02), 0.1)
+            if self._full:
+                # It only grows while it is what holds the requests back, and not how many may be under way.
+                self._cut += max(0.0, now - slack - max(self._due, self._cut_at))
+                self._full = False
             self._due = max(self._due, now - slack) + 1 / rate
         return sent
 
@@ -196,7 +200,7 @@ class Pace:
                 self._first_rest if self._rate == math.inf else max(self._first_rest, min(0.5 / self._rate, 1.0))
             )
             self._resting_until = now + (self._rest if wait is None else wait)
-            if self._sure:
+            if self._sure and self._reopened:
                 self._calm = min(4 * self._calm, _CALMEST)
         return Cut(self._at_once(now), self.rate(now)) if slowed or halved else None
 
@@ -248,7 +252,9 @@ class Pace:
         return every / max(sent.at - self._log[0].at, _SHORTEST)
 
     def _next_rate(self, sent: Sent, now: float) -> float | None:
-        rate = self.rate(sent.at)
+        # Whatever held the requests back: it can't be cut from where nobody went.
+        lately = sum(sent.active - _MEASURED < each.active <= sent.active for each in self._log)
+        rate = min(self.rate(sent.at), 1.3 * lately / _MEASURED + 2)
         since = [each.refused for each in self._log if self._cut < each.active <= sent.active]
         if sent.active - self._cut < _MEASURED or len(since) >= _SAMPLES:
             share = 1 - sum(since) / max(1, len(since))
