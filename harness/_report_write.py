@@ -16,7 +16,7 @@ from harness._errors import UsageError
 from harness._identity import file_digest
 from harness._report_data import Data
 from harness._report_file import format_of
-from ledger import Draft, Ledger, sync_folder
+from ledger import Draft, Ledger, sync_file, sync_folder
 from ledger.kinds import Report
 
 __all__ = ["SPEND", "Written", "causes_of", "check_target", "figures_of", "record_report", "write_file", "write_report"]
@@ -93,7 +93,7 @@ def write_file(target: Path, data: bytes) -> Generator[None]:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
+            sync_file(file.fileno())
         yield
         made.replace(target)
         sync_folder(target.parent)

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     )
     from ledger._event import Event, new_run_id
     from ledger._export import export_file, export_lines
-    from ledger._files import sync_folder
+    from ledger._files import sync_file, sync_folder
     from ledger._impact import Impact, impact_of
     from ledger._lineage import Category, Superseded, supersede
     from ledger._lock import hold_run, run_is_held
     from ledger._open import open
     from ledger._resting import not_reproducible
-    from ledger._runs import find_run, run_status
+    from ledger._runs import find_run, find_tagged, run_status
     from ledger._screen import printable
     from ledger._snapshot import snapshot
     from ledger._standing import Standing, runs_set_aside, standing_of, standing_scoreboard
@@ -93,6 +93,7 @@ __all__ = [
     "standing_of",
     "standing_scoreboard",
     "supersede",
+    "sync_file",
     "sync_folder",
     "upgrade",
     "verify",
@@ -107,7 +108,7 @@ _HOMES = {
     ),
     "_event": ("Event", "new_run_id"),
     "_export": ("export_file", "export_lines"),
-    "_files": ("sync_folder",),
+    "_files": ("sync_file", "sync_folder"),
     "_impact": ("Impact", "impact_of"),
     "_lineage": ("Category", "Superseded", "supersede"),
     "_lock": ("hold_run", "run_is_held"),

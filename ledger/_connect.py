@@ -18,7 +18,11 @@ BUSY_SECONDS = 60.0
 
 def uri(path: Path, mode: str) -> str:
     """The SQLite URI of a path, with everything that a URI could misread quoted (a second leading slash, too)."""
-    return f"file://{quote(os.fsencode(path.absolute()))}?{mode}"
+    whole = path.absolute()
+    if os.sep == "/":
+        return f"file://{quote(os.fsencode(whole))}?{mode}"
+    # A drive's letter stands behind a slash in a URI: file:///C:/folder/name.
+    return f"file://{quote('/' + whole.as_posix().removeprefix('/'), safe='/:')}?{mode}"
 
 
 def connect_writer(path: Path) -> sqlite3.Connection:
@@ -33,6 +37,9 @@ def connect_writer(path: Path) -> sqlite3.Connection:
         asserted = {
             "journal_mode": ("WAL", "wal"),
             "synchronous": ("FULL", 2),
+            # What macOS calls a sync stops at the drive's cache. Elsewhere these two change nothing.
+            "fullfsync": ("ON", 1),
+            "checkpoint_fullfsync": ("ON", 1),
             "secure_delete": ("ON", 1),
             "trusted_schema": ("OFF", 0),
             "temp_store": ("MEMORY", 2),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ledger._errors import BadLine, LedgerExists
 from ledger._event import matches_line
+from ledger._files import sync_file
 from ledger._store import Ledger
 
 __all__ = ["export_file", "export_lines"]
@@ -61,8 +62,10 @@ def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:
                 file.write(line + b"\n")
                 count += 1
             file.flush()
-            os.fchmod(file.fileno(), 0o666 & ~_umask())
-            os.fsync(file.fileno())
+            if hasattr(os, "fchmod"):
+                # Where permissions are bits (not on Windows), what is made for others to read can be read by them.
+                os.fchmod(file.fileno(), 0o666 & ~_umask())
+            sync_file(file.fileno())
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ledger._errors import LedgerExists
 
-__all__ = ["claim_name", "sync_folder"]
+__all__ = ["claim_name", "sync_file", "sync_folder"]
 
 
 def claim_name(made: Path, target: Path) -> None:
@@ -24,6 +24,20 @@ def claim_name(made: Path, target: Path) -> None:
         except FileExistsError:
             raise LedgerExists(taken) from None
         made.replace(target)
+
+
+def sync_file(handle: int) -> None:
+    """Make what was written to an open file durable. macOS' fsync stops at the drive's cache; F_FULLFSYNC doesn't."""
+    try:
+        from fcntl import F_FULLFSYNC, fcntl  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]
+    except ImportError:
+        os.fsync(handle)
+        return
+    try:
+        fcntl(handle, F_FULLFSYNC)  # pyright: ignore[reportUnknownArgumentType]
+    except OSError:
+        # Not every file system (a network's, for one) knows it.
+        os.fsync(handle)
 
 
 def sync_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from ledger._errors import AppendFailed, LedgerExists, NotALedger
-from ledger._files import claim_name, sync_folder
+from ledger._files import claim_name, sync_file, sync_folder
 from ledger._store import Ledger
 
 __all__ = ["snapshot"]
@@ -39,7 +39,7 @@ def snapshot(ledger: Ledger, target: str | os.PathLike[str]) -> tuple[int, str]:
         finally:
             copy.close()
         with made.open("rb+") as file:
-            os.fsync(file.fileno())
+            sync_file(file.fileno())
         claim_name(made, path)
     sync_folder(path.parent)
     return int(seq), str(digest)

@@ -365,6 +365,8 @@ def _make_file(path: Path, drafts: Sequence[Prepared]) -> None:
         connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
         connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA fullfsync=ON")
+        connection.execute("PRAGMA checkpoint_fullfsync=ON")
         connection.execute("BEGIN IMMEDIATE")
         install(connection)
         connection.execute("COMMIT")

@@ -46,6 +46,8 @@ class CommandEngine:
     """Runs the candidate's program once for each attempt, on a pseudo-terminal of its own."""
 
     def __init__(self, candidate: Candidate, recorder: Recorder) -> None:
+        if not hasattr(os, "openpty"):
+            raise EngineError("command/… needs a pseudo-terminal, which this system doesn't have; use HTTP instead")
         self._argv = split_command(candidate.model)
         self._recorder = recorder
 
