@@ -127,6 +127,9 @@ def _case(row: Row, columns: Columns, folder: Path, width: int, seen: dict[str, 
             tagged_form(text)
         except IdentityError as error:
             raise _Bad(f"{what}: {error}") from None
+    fault = check_input(loads(asked))
+    if fault:
+        raise _Bad(fault)
     parts = [f'"id": {json.dumps(name, ensure_ascii=False)}', f'"input": {asked}', f'"gold": {gold}']
     if meta:
         parts.append(f'"meta": {_object(meta)}')
@@ -167,11 +170,7 @@ def _input(row: Row, columns: Columns, folder: Path) -> str:
     if pictures:
         fields["images"] = "[" + ", ".join(_object(each) for each in pictures) + "]"
     alone = next(iter(fields.values())) if len(fields) == 1 else ""
-    text = alone if alone.startswith("{") and MESSAGES in _members(alone) else _object(fields)
-    fault = check_input(loads(text))
-    if fault:
-        raise _Bad(fault)
-    return text
+    return alone if alone.startswith("{") and MESSAGES in _members(alone) else _object(fields)
 
 
 def _gold(row: Row, columns: Columns) -> str:

@@ -17,6 +17,7 @@ from harness._prediction import parse_prediction
 from harness._rules import ruleset_from_frozen
 from harness._suite import load_suite
 from tests.harness.models import Answer, model_server
+from tests.harness.scripted import questions
 from tests.harness.test_run import perfect
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +41,8 @@ def test_generated_pages_are_current(name: str) -> None:
 
 
 def test_every_command_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures")
+    (tmp_path / "questions.csv").write_text(questions(60), "utf-8")
     wanted = [line for line in COMMANDS if re.match(r"(harness|ledger|sqlite3|echo) ", line)]
     assert len(wanted) >= 10
     with model_server(lambda prompt: Answer(perfect(prompt) if "Memory:" in prompt else "Hi.")) as server:

@@ -128,4 +128,4 @@ def model_server(
 
 def _prompt(body: bytes) -> str:
     content = json.loads(body)["messages"][-1]["content"]
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)

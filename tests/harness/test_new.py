@@ -250,8 +250,8 @@ def test_images_are_taken_from_beside_the_table_and_from_nowhere_else(here: Path
         image=("picture",),
     )
     assert [word in rows[f"line {at}"] for at, word in
-            ((2, "outside the folder"), (3, "isn't there"), (4, "is no PNG"), (5, "is empty"), (6, "base64 can't be read"),
-             (7, "outside the folder"))] == [True] * 6, rows  # fmt: skip
+            ((2, "outside the folder"), (3, "isn't there"), (4, "is no PNG"), (5, "is empty"),
+             (6, "base64 can't be read"), (7, "outside the folder"))] == [True] * 6, rows  # fmt: skip
 
 
 def test_a_field_that_cant_stand_in_a_template_is_placed_all_the_same() -> None:
