@@ -133,6 +133,8 @@ def _over(flags: Flags, file: EvalFile) -> tuple[Flags, list[str]]:
         mine, theirs = getattr(flags, name), getattr(file, name)
         if mine is None or mine == ():
             taken[name] = _beside(theirs, file.path) if name == "rules" else theirs
+            if name == "prices" and theirs:
+                (taken[name],) = _beside([theirs], file.path)
         elif theirs is not None and theirs != () and _comparable(mine) != _comparable(theirs):
             flag = "--" + _FLAG.get(name, name).replace("_", "-")
             notes.append(f"{flag} takes the place of {_KEY.get(name, name)} in {_show(file.path)}")
@@ -144,11 +146,11 @@ def _comparable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
 
 
-def _beside(rules: Sequence[str], path: Path) -> tuple[str, ...]:
-    """Rule files are looked for beside the eval file first."""
+def _beside(names: Sequence[str], path: Path) -> tuple[str, ...]:
+    """Files are looked for beside the eval file first; what doesn't end in .toml is no file."""
     return tuple(
         (path.parent / name).as_posix() if name.endswith(".toml") and (path.parent / name).is_file() else name
-        for name in rules
+        for name in names
     )
 
 

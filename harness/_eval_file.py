@@ -20,7 +20,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, cast
 
-from harness._errors import UsageError
+from harness._budget import parse_max_cost
+from harness._errors import PricesError, UsageError
 from harness._filter import read_filters
 from harness._matrix import Matrix, Row, Typed
 
@@ -75,9 +76,6 @@ def read_eval_file(path: Path) -> EvalFile:
         "max_wait": table.number("max_wait", least=0),
         "timeout": table.number("timeout", least=0.001),
     }
-    cost = table.get("max_cost")
-    if cost is not None and (isinstance(cost, bool) or not isinstance(cost, int | float | str)):
-        raise table.wrong("max_cost", "an amount such as 2.50", cost)
     filters = table.get("filter")
     conditions = (filters,) if isinstance(filters, str) else tuple(table.names("filter"))
     read_filters(conditions, table.at("filter"))
@@ -94,7 +92,7 @@ def read_eval_file(path: Path) -> EvalFile:
         note=table.text("note", empty=True),
         filters=conditions,
         reuse=table.switch("reuse"),
-        max_cost=cost.text if isinstance(cost, Typed) else str(cost) if cost is not None else None,
+        max_cost=_cost(table),
         max_tokens_total=table.whole("max_tokens_total", least=1),
         prices=table.text("prices"),
         **limits,  # pyright: ignore[reportArgumentType]
@@ -129,6 +127,21 @@ def _load(path: Path) -> dict[str, Any]:
         raise UsageError(f"{shown}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{shown}: expected TOML, got text that isn't: {ascii(str(error))[1:-1]}") from None
+
+
+def _cost(table: _Table) -> str | None:
+    """max_cost as the flag takes it: a number as it was typed, or a text with a currency."""
+    cost = table.get("max_cost")
+    if cost is None:
+        return None
+    text = cost.text if isinstance(cost, Typed) else str(cost)
+    try:
+        if isinstance(cost, bool) or not isinstance(cost, int | float | str):
+            raise PricesError
+        parse_max_cost(text)
+    except PricesError:
+        raise table.wrong("max_cost", 'an amount above 0 such as 2.50 or "2.50 EUR"', cost) from None
+    return text
 
 
 def _matrix(table: _Table) -> Matrix:

@@ -42,21 +42,25 @@ class FrozenAll:
         }  # fmt: skip
 
 
-def freeze_all(suite: str, rules: Sequence[str], predictions: Sequence[Path], db: Path) -> FrozenAll:
+def freeze_all(
+    suite: str, rules: Sequence[str], predictions: Sequence[Path], db: Path, prompts: Sequence[str] = ()
+) -> FrozenAll:  # fmt: skip
     """Freeze the suite if one is named, then each prediction. A file that is no prediction freezes nothing at all.
+
+    `prompts` names files of the suite's prompts/ in the place of its own.
 
     Raises UsageError when neither is named, and as `check_prediction` does.
     """
     if not suite and not predictions:
         raise UsageError("expected a suite to freeze, or --prediction FILE, or both")
-    if not suite and rules:
-        raise UsageError("--rules names rule sets of a suite; name the suite too")
+    if not suite and (rules or prompts):
+        raise UsageError("--rules and --prompt name what belongs to a suite; name the suite too")
     stems = [path.stem for path in predictions]
     for stem in stems:
         if stems.count(stem) > 1:
             raise UsageError(f"two predictions are called {stem!a}; rename one of the files")
     _check(predictions, db)
-    fixed, made = freeze_job(suite, rules, db) if suite else (None, False)
+    fixed, made = freeze_job(suite, rules, db, prompts) if suite else (None, False)
     seqs: dict[str, int] = {}
     new = fixed.new if fixed else 0
     if predictions:

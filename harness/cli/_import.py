@@ -92,6 +92,8 @@ def _tell(done: Imported, db: Path, words: Words) -> None:
         tell(f"warning: {note}")
     if done.created:
         words(f"{db} did not exist; it was made.")
+    elif any(each.appended for each in done.runs):
+        words(f"Recorded in {db}.")
     for each in done.runs:
         if not each.appended:
             words(

@@ -52,6 +52,10 @@ def freeze(
     rules: Annotated[
         list[str] | None, typer.Option("--rules", help="A rule set; repeatable. Default: all that the suite lists.")
     ] = None,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option("--prompt", metavar="NAME", help="A file in the suite's prompts/; repeatable. Default: its own."),
+    ] = None,
     prediction: Annotated[
         list[Path] | None,
         typer.Option("--prediction", metavar="FILE", help="What is expected of figures, as a file; repeatable."),
@@ -62,7 +66,7 @@ def freeze(
     """Fix a suite's prompt, fixtures and rules, or a prediction, ahead of any run: the chain shows what was first."""
     from harness._freeze_job import freeze_all
 
-    done = freeze_all(suite, rules or (), prediction or (), db)
+    done = freeze_all(suite, rules or (), prediction or (), db, prompt or ())
     words = Words(as_json=as_json)
     words(f"{db} did not exist; it was made." if done.created else f"Recorded in {db}.")
     if as_json:

@@ -116,7 +116,9 @@ def test_a_list_under_parameters_is_one_value_and_under_matrix_a_dimension(tmp_p
             "base_urls: 'openai/b' is none of the models; did",
         ),
         ('models = ["openai/a"]\n[base_urls]\n"openai/a" = 1', "base_urls.openai/a: expected an address, got 1"),
-        ("max_cost = true", "max_cost: expected an amount such as 2.50, got True"),
+        ("max_cost = true", 'max_cost: expected an amount above 0 such as 2.50 or "2.50 EUR", got True'),
+        ("max_cost = 0", "max_cost: expected an amount above 0"),
+        ('max_cost = "much"', "max_cost: expected an amount above 0"),
     ],
 )
 def test_a_mistake_is_one_sentence_with_the_file_and_the_key(text: str, said: str, tmp_path: Path) -> None:

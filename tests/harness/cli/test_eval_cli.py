@@ -237,6 +237,17 @@ def test_every_command_that_writes_says_which_ledger_it_wrote_to(capitals: Capit
         assert str(capitals.db) in capitals.words(*command)[0]
 
 
+def test_freeze_fixes_the_prompts_that_are_named_and_a_run_stands_on_them(capitals: Capitals) -> None:
+    capitals.words("freeze", "capitals", "--prompt", "plain", "--prompt", "terse")
+    frozen = {each["name"]: each["seq"] for each in capitals.bodies("freeze") if each["what"] == "prompt"}
+    assert list(frozen) == ["capitals/plain", "capitals/terse"]
+    with model_server(knows(*CAPITALS)) as server:
+        options = ("--engine", "openai/a", "--base-url", server.openai)
+        capitals.harness("run", "capitals", *options, "--prompt", "terse")
+    (candidate,) = capitals.candidates().values()
+    assert candidate["prompt_freeze"] == frozen["capitals/terse"]
+
+
 def test_freeze_refuses_golds_that_the_rules_cannot_score_and_makes_no_ledger(capitals: Capitals) -> None:
     (capitals.suite / "rules/strict.toml").write_text('[read]\n\n[score]\nscorer = "number"\n')
     _, errors = capitals.words("freeze", "capitals", expect=2)
