@@ -190,7 +190,9 @@ def _pattern(decimal: str, thousands: str, lakh: bool) -> re.Pattern[str]:
     if thousands:
         # Arabic's own mark of thousands can be read in one way only.
         mark = f"[{re.escape(_ALIKE.get(thousands, thousands))}\u066c]"
-        groups = f"[0-9]{{1,2}}(?:{mark}[0-9]{{2}})*{mark}[0-9]{{3}}" if lakh else f"[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+"
+        groups = (
+            f"[1-9][0-9]?(?:{mark}[0-9]{{2}})*{mark}[0-9]{{3}}" if lakh else f"[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+"
+        )
         whole = f"(?:{groups}|[0-9]*)"
     return re.compile(
         rf"(?P<sign>[+-]?)(?P<whole>{whole})(?:[{re.escape(decimal)}\u066b](?P<part>[0-9]+))?"
@@ -247,7 +249,7 @@ def _clumps(text: str, form: NumberFormat) -> list[tuple[int, int]]:
 def _groups_on(text: str, end: int, following: tuple[int, int]) -> bool:
     """Whether the word after `end` goes on with a number in groups: one space, three digits, no mark between."""
     begin, stop = following
-    alone = begin == end + 1 and text[end] in _ALIKE[" "] and text[end - 1].isdecimal()
+    alone = end < len(text) and begin == end + 1 and text[end] in _ALIKE[" "] and text[end - 1].isdecimal()
     return alone and _GROUP.match(text, begin, stop) is not None
 
 
@@ -263,6 +265,8 @@ def _edges(text: str, start: int, end: int) -> tuple[int, int]:
 def _qualified(text: str, start: int, end: int, form: NumberFormat) -> bool:
     """Whether what stands beside a number makes it another, or gives it a unit that nobody declared."""
     units = {_spelling(each) for each in form.units}
+    if _groups_on(text, end, (end + 1, min(len(text), end + 5))):
+        return True  # 1 000 may be a thousand, though no space is declared
     behind = _BEHIND.match(text, end)
     if behind is not None:
         word = behind["word"].strip(_EDGES + "()")

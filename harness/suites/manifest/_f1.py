@@ -5,6 +5,7 @@ of its own.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -81,9 +82,8 @@ def _items(given: str, options: Mapping[str, Any]) -> list[Any] | Fault:
             return _listed(loads(given), options)
         except JSONError:
             return "no_json"
-    form = normal(options)
     pieces = [_NUMBERED.sub("", piece, count=1).strip() for piece in given.split(_MARKS[options["split"]])]
-    found = [piece for piece in pieces if form(piece) or any(each.isalnum() for each in piece)]
+    found = [piece for piece in pieces if any(unicodedata.category(each)[0] in "LNS" for each in piece)]
     return found or "no_answer"
 
 

@@ -101,5 +101,5 @@ INCLUDES = Scorer(
     check_gold=_check_gold,
     score=_score,
     fit=_fit,
-    only_with=MappingProxyType({"tie": "labels"}),
+    unless=MappingProxyType({"tie": ("labels", ())}),
 )

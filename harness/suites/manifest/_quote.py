@@ -219,5 +219,6 @@ QUOTE = Scorer(
     check_gold=_check_gold,
     score=_score,
     confirm=_confirm,
+    unless=MappingProxyType({"found": ("passage", "ignore")}),
     fit=_fit,
 )

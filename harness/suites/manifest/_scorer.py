@@ -15,7 +15,7 @@ __all__ = ["NOTHING", "SOMETHING", "Scorer", "Tally"]
 
 SOMETHING = "something_expected"
 NOTHING = "nothing_expected"
-_NO_METRICS: Mapping[str, str] = MappingProxyType({})
+_NOTHING_UNLESS: Mapping[str, tuple[str, Any]] = MappingProxyType({})
 
 Options = Mapping[str, Any]
 Tally = tuple[dict[str, int | float], str]
@@ -34,8 +34,8 @@ class Scorer:
     options): None, or one sentence. score(answer, confirmed, gold, options): the metrics and the verdict, or None for a
     gold that can't be compared. confirm(answer, input): what of the answer the evidence bears out. None of them raises,
     whatever the JSON. `fit(options)` raises ValueError for options that don't go together, and may complete them.
-    `verdicts`: each word that `score` may give, with what it means. `only_with`: metrics that are counted only where
-    an option is set.
+    `verdicts`: each word that `score` may give, with what it means. `unless`: metrics that aren't counted
+    where an option has a value.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Scorer:
     score: Callable[[JSON, Confirmed, JSON, Options], Tally | None]
     confirm: Callable[[JSON, JSON], Confirmed] | None = None
     fit: Callable[[dict[str, Any]], None] = _fits
-    only_with: Mapping[str, str] = field(default_factory=lambda: _NO_METRICS)
+    unless: Mapping[str, tuple[str, Any]] = field(default_factory=lambda: _NOTHING_UNLESS)
 
     @property
     def label(self) -> str:
@@ -65,9 +65,8 @@ class Scorer:
 
     def counted(self, options: Options) -> tuple[Metric, ...]:
         """The metrics that are counted under these options."""
-        return tuple(
-            each for each in self.metrics if each.name not in self.only_with or options[self.only_with[each.name]]
-        )
+        left_out = {name for name, (option, value) in self.unless.items() if options[option] == value}
+        return tuple(each for each in self.metrics if each.name not in left_out)
 
 
 def rate(name: str, applies: str = EVERY_GROUP, *, higher_is_better: bool = True) -> Metric:

@@ -207,7 +207,9 @@ def _marker(marker: str) -> re.Pattern[str]:
 
 
 def _after(whole: str, start: int, end: int, marker: str, *, rest: bool) -> Iterable[Region]:
-    for found in _marker(marker).finditer(whole, start, end):
+    marks = list(_marker(marker).finditer(whole, start, end))
+    begins = {found.start() for found in marks}
+    for found in marks:
         at, opened = found.end(), found["open"]
         if opened and found["mid"] != opened:
             if whole.startswith(opened, at):
@@ -218,6 +220,8 @@ def _after(whole: str, start: int, end: int, marker: str, *, rest: bool) -> Iter
         if not rest and first < last:
             last = _line_end(whole, first, last)
         first, last = _trim(whole, first, last)
+        if first in begins:
+            last = first  # the mark once more: nothing stands behind this one
         inner = whole[first:last]
         if inner.startswith(("```", "~~~")):
             begin, stop = unfence(whole[first : _trim(whole, at, end)[1]])

@@ -1,0 +1,105 @@
+"""The scorer quote: how faithfully an answer stands in its source, and what is kept is the source's own text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from harness._errors import RulesError
+from tests.harness.suites.manifest.asked import MANIFEST, comes_to, rules_of, score_table
+
+QUOTE = 'scorer = "quote"\nsource = "doc"'
+ALL = QUOTE + '\naccept = ["exact", "folded", "elided"]'
+SOURCE = {"doc": "The “valve”  was\nclosed at 09–10 h … by A. Naïve operators do not. It was closed again."}
+TEXTS = st.text(st.characters(exclude_categories=("C", "M")), min_size=5, max_size=40)
+
+
+@given(TEXTS, st.data())
+def test_a_slice_of_the_source_is_exact_and_its_span_is_where_it_stands(source: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(source) - 1))
+    end = data.draw(st.integers(start + 1, len(source)))
+    said = source[start:end].strip()
+    assume(any(each.isalnum() for each in said))
+    found = comes_to(QUOTE, said, None, {"doc": source})
+    assert (found.outcome, found.verdict) == ("correct", "exact")
+    assert found.confirm is not None
+    ((begin, stop),) = found.confirm.findings[0]["spans"]
+    assert source[begin:stop] == said
+
+
+@given(TEXTS, TEXTS)
+def test_no_text_of_the_model_stands_in_what_is_confirmed(source: str, said: str) -> None:
+    assume(any(each.isalnum() for each in said) and source.strip())
+    found = comes_to(ALL, said, None, {"doc": source})
+    assume(found.confirm is not None)
+    assert found.confirm is not None
+    for each in (*found.confirm.findings, *found.confirm.rejections):
+        assert set(each) <= {"proposal", "reason", "reasons", "tier", "source", "spans"}
+        assert each.get("source", "doc") == "doc"
+
+
+@pytest.mark.parametrize(
+    ("said", "gold", "comes"),
+    [
+        ("was\nclosed at", None, "correct, exact"), ('The "valve" was closed', "", "correct, folded"),
+        ("was closed ... by A.", [], "correct, elided"), ("The valve was closed", None, "incorrect, none"),
+        ("Naïve operators", "operators do not", "correct, exact"), ("Naïve operators", "was closed again", "incorrect, elsewhere"),
+        ("closed", "was closed again", "correct, exact"), ("“was closed again”", None, "correct, exact"),
+        ("NAÏVE operators", None, "incorrect, none"), ("Naïve operators", ["no", "do not"][1:], "incorrect, elsewhere"),
+        ("operators do", ["by A.", "do not"], "correct, exact"),
+    ],
+)  # fmt: skip
+def test_a_quote_comes_to_its_tier_and_to_its_place(said: str, gold: Any, comes: str) -> None:
+    assert str(comes_to(ALL, said, gold, SOURCE)) == comes
+
+
+def test_a_tier_that_is_not_accepted_is_rejected_and_still_said() -> None:
+    found = comes_to(QUOTE, "was closed ... by A.", "by A.", SOURCE)
+    assert (found.outcome, found.verdict, found.metrics) == ("incorrect", "elided", {"verbatim": 0, "found": 0})
+    assert found.confirm is not None
+    assert found.confirm.rejections[0]["reason"] == "tier_not_accepted"
+    assert found.confirm.rejections[0]["reason"] in MANIFEST.rejections
+
+
+def test_a_passage_may_have_to_hold_all_of_the_quote() -> None:
+    inside = QUOTE + '\npassage = "inside"'
+    assert comes_to(inside, "operators do", "Naïve operators do not.", SOURCE).metrics["found"] == 1
+    assert comes_to(inside, "by A. Naïve", "Naïve operators do not.", SOURCE).metrics["found"] == 0
+    ignored = rules_of(QUOTE + '\npassage = "ignore"')
+    assert [metric.name for metric in ignored.metrics] == ["verbatim"]
+
+
+@pytest.mark.parametrize(
+    ("case_input", "gold"),
+    [("text", None), ({}, None), ({"doc": 3}, None), ({"doc": " "}, None), ({"doc": "a b"}, "c"), ({"doc": "a b"}, ["a", "c"]), ({"doc": "a"}, {})],
+)  # fmt: skip
+def test_a_case_without_a_source_or_whose_gold_is_not_in_it_is_refused(case_input: Any, gold: Any) -> None:
+    assert MANIFEST.check_gold is not None
+    assert (MANIFEST.check_gold(case_input, gold, score_table(QUOTE)) or "").startswith(("gold:", "input.doc:"))
+
+
+def test_the_input_itself_may_be_the_source() -> None:
+    assert comes_to('scorer = "quote"\nsource = "input"', "closed", None, "it was closed").verdict == "exact"
+
+
+@pytest.mark.parametrize("table", ["", 'source = "doc"\naccept = ["none"]', 'source = "doc"\naccept = []'])
+def test_rules_without_a_source_or_a_tier_are_refused(table: str) -> None:
+    with pytest.raises(RulesError, match=r"source|accept"):
+        rules_of(f'scorer = "quote"\n{table}')
+
+
+def test_the_given_quotes_reach_their_tiers_through_the_scorer(shared: Path) -> None:
+    lines = (shared / "cases" / "others.jsonl").read_text("utf-8").splitlines()
+    cases = [case for case in map(json.loads, lines) if case["case"] == "D11"]
+    assert cases
+    for case in cases:
+        found = comes_to(ALL, case["input"]["quote"], None, {"doc": case["input"]["source"]})
+        if case["input"]["quote"] == "":
+            assert str(found) == "empty: no_bytes", case["id"]
+        else:
+            assert found.verdict == case["expected"]["tier"], case["id"]
