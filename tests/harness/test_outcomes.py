@@ -8,10 +8,12 @@ import pytest
 
 from harness._outcomes import FLAGS, PATTERNS, REASONS, Status, flag_sentence, is_flag, is_reason, reason
 from harness.parse import Reading, read_fault
+from ledger.kinds import Score
 from tests.harness.parse.test_cases import CASES, read
 from tests.harness.parse.test_replies import ERRORS, MESSAGES
 from tests.harness.parse.test_replies import read as read_wire
 from tests.harness.parse.wires import reply, sent, sse, zlibbed
+from tests.harness.suites.manifest.asked import case_of, derived, rules_of
 
 TRANSPORT = ("dns", "connect_refused", "connection_reset", "tls", "timeout", "protocol", "command_failed")
 HARNESS = (
@@ -39,8 +41,24 @@ def produced() -> list[Reading]:
     ]
 
 
-def test_every_reason_is_produced_by_some_test_of_reading() -> None:
-    found = {(one.status, one.reason) for one in produced()}
+JUDGED = (
+    ('scorer = "exact"\nat = "after"\nmarker = "Answer:"', "Paris", "Paris"),
+    ('scorer = "exact"\nat = "after"\nmarker = "Answer:"', "Answer:", "Paris"),
+    ("scorer = \"regex\"\npattern = 'x+'", "y", "x"),
+    ('scorer = "number"', "1,000", 1),
+    ('scorer = "json"\nschema = { type = "array" }', {}, [1]),
+    ('scorer = "exact"', "Paris", None),
+)
+"""[score] tables, answers and golds, of which none comes to a measurement."""
+
+
+def judged() -> list[Score]:
+    """What follows, by a scorer, from replies that could be read."""
+    return [derived(rules_of(table), answer, case_of(gold)).score for table, answer, gold in JUDGED]
+
+
+def test_every_reason_is_produced_by_some_test_of_reading_or_scoring() -> None:
+    found = {(one.status, one.reason) for one in (*produced(), *judged())}
     assert set(REASONS) - found == set()
     for _, kind in PATTERNS:
         stem = kind.name.rstrip("N")
@@ -54,6 +72,12 @@ def test_every_reason_has_a_stage_a_domain_and_one_sentence() -> None:
         assert one.sentence.endswith(".") and one.sentence[0].isupper() and "\n" not in one.sentence
         assert one.sentence.isascii()
     assert len({one.sentence for one in REASONS.values()}) == len(REASONS)
+
+
+def test_a_score_bears_its_reason_s_stage_and_domain() -> None:
+    for one in judged():
+        known = REASONS[one.status, one.reason]
+        assert (one.outcome, one.stage, one.domain) == ("unmeasured", known.stage, known.domain)
 
 
 def test_a_reading_bears_its_reason_s_stage_domain_and_advice() -> None:

@@ -47,11 +47,13 @@ def test_an_index_a_letter_and_a_text_name_the_same_option(texts: list[str], dat
     golds = {"index": index, "letter": string.ascii_uppercase[index], "text": texts[index]}
     found = {
         comes_to(
-            f'scorer = "choice"\noptions = "options"\ngold = "{form}"', string.ascii_uppercase[meant], gold,
+            f'scorer = "choice"\noptions = "options"\ngold = "{form}"',
+            string.ascii_uppercase[meant],
+            gold,
             {"options": texts},
         ).outcome
         for form, gold in golds.items()
-    }  # fmt: skip
+    }
     assert found == {"correct" if meant == index else "incorrect"}
 
 
@@ -61,13 +63,23 @@ CITIES = {"options": ["London", "Paris", "Paris, Texas", "None of the above"]}
 @pytest.mark.parametrize(
     ("said", "comes"),
     [
-        ("B", "correct"), ("\uff22", "correct"), ("b)", "correct"), ("**B.** Paris", "correct"),
-        ("The correct answer is: **(B)**", "correct"), ("\u0410", "malformed: no_answer"), ("C", "incorrect"),
-        ("Paris, Texas", "incorrect"), ("B. Paris isn't right", "malformed: no_answer"), ("D. none of the above", "incorrect"),
-        ("B and C", "ambiguous: two_candidates"), ("Either Paris or London", "ambiguous: two_candidates"),
-        ("parisian", "malformed: no_answer"), ("B) because", "malformed: no_answer"), ("E", "malformed: no_answer"),
+        ("B", "correct"),
+        ("\uff22", "correct"),
+        ("b)", "correct"),
+        ("**B.** Paris", "correct"),
+        ("The correct answer is: **(B)**", "correct"),
+        ("\u0410", "malformed: no_answer"),
+        ("C", "incorrect"),
+        ("Paris, Texas", "incorrect"),
+        ("B. Paris isn't right", "malformed: no_answer"),
+        ("D. none of the above", "incorrect"),
+        ("B and C", "ambiguous: two_candidates"),
+        ("Either Paris or London", "ambiguous: two_candidates"),
+        ("parisian", "malformed: no_answer"),
+        ("B) because", "malformed: no_answer"),
+        ("E", "malformed: no_answer"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_names_one_option_or_none(said: str, comes: str) -> None:
     assert str(comes_to(BY_TEXT, said, "Paris", CITIES)).startswith(comes)
 
@@ -75,12 +87,19 @@ def test_an_answer_names_one_option_or_none(said: str, comes: str) -> None:
 @pytest.mark.parametrize(
     ("said", "comes"),
     [
-        ("I think it is B.", "correct"), ("A man told me. So it's (b).", "correct"), ("It is not B.", "malformed"),
-        ("B is wrong", "malformed"), ("not A but B", "ambiguous"), ("Paris is nice", "correct"), ("Parisian", "malformed"),
-        ("It is Paris, Texas.", "incorrect"), ("I think A or B", "ambiguous"), ("Vitamin b", "malformed"),
+        ("I think it is B.", "correct"),
+        ("A man told me. So it's (b).", "correct"),
+        ("It is not B.", "malformed"),
+        ("B is wrong", "malformed"),
+        ("not A but B", "ambiguous"),
+        ("Paris is nice", "correct"),
+        ("Parisian", "malformed"),
+        ("It is Paris, Texas.", "incorrect"),
+        ("I think A or B", "ambiguous"),
+        ("Vitamin b", "malformed"),
         ("It isn't clear.\nAnswer: B", "correct"),
     ],
-)  # fmt: skip
+)
 def test_the_one_option_that_a_text_names_is_found_and_no_denied_one(said: str, comes: str) -> None:
     assert str(comes_to(ANYWHERE, said, "Paris", CITIES)).startswith(comes)
 
@@ -88,12 +107,20 @@ def test_the_one_option_that_a_text_names_is_found_and_no_denied_one(said: str, 
 @pytest.mark.parametrize(
     ("case_input", "gold"),
     [
-        ("?", "B"), ({}, "B"), ({"options": "AB"}, "B"), ({"options": ["a"]}, "A"), ({"options": ["x", "x."]}, "A"),
-        ({"options": ["B", "y"]}, "A"), ({"options": ["x", None]}, "A"), ({"options": {"AB": "x", "C": "y"}}, "C"),
-        ({"options": [str(at) for at in range(27)]}, "A"), ({"options": ["x", "y"]}, "C"), ({"options": ["x", "y"]}, None),
+        ("?", "B"),
+        ({}, "B"),
+        ({"options": "AB"}, "B"),
+        ({"options": ["a"]}, "A"),
+        ({"options": ["x", "x."]}, "A"),
+        ({"options": ["B", "y"]}, "A"),
+        ({"options": ["x", None]}, "A"),
+        ({"options": {"AB": "x", "C": "y"}}, "C"),
+        ({"options": [str(at) for at in range(27)]}, "A"),
+        ({"options": ["x", "y"]}, "C"),
+        ({"options": ["x", "y"]}, None),
         ({"options": ["x", "y"]}, []),
     ],
-)  # fmt: skip
+)
 def test_a_case_whose_options_or_gold_will_not_do_is_refused(case_input: object, gold: object) -> None:
     assert MANIFEST.check_gold is not None
     table = score_table('scorer = "choice"\noptions = "options"')
@@ -118,9 +145,18 @@ def test_more_options_than_letters_have_numbers_or_are_named_by_their_words() ->
 
 
 @pytest.mark.parametrize(
-    "table", ["", 'options = "o"\nletters = "AB"', 'letters = "AA"', 'letters = "A"', 'letters = "A1"',
-              'letters = "AB"\ngold = "text"', 'letters = "AB"\nby = "text"', 'options = "o"\ngold = "place"'],
-)  # fmt: skip
+    "table",
+    [
+        "",
+        'options = "o"\nletters = "AB"',
+        'letters = "AA"',
+        'letters = "A"',
+        'letters = "A1"',
+        'letters = "AB"\ngold = "text"',
+        'letters = "AB"\nby = "text"',
+        'options = "o"\ngold = "place"',
+    ],
+)
 def test_options_of_the_scorer_that_do_not_go_together_are_refused(table: str) -> None:
     with pytest.raises(RulesError, match=r"options|letters|gold|by"):
         rules_of(f'scorer = "choice"\n{table}')

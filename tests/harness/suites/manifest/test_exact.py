@@ -62,11 +62,21 @@ def test_a_gold_that_is_no_text_is_refused(gold: object) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "Answer: Paris", "answer:Paris", "**Answer:** Paris", "**Answer**: Paris", "**Answer: Paris**", "Answer : Paris",
-        "Answer\uff1a Paris", "## Answer:\n\nParis\n\nBecause", "The final ANSWER: **Paris**.", "Answer:\n```\nParis\n```",
-        "Answer: Paris\nAnswer: **paris**", "It's: _Answer: Paris_", "Answer:\n\nAnswer: Paris",
+        "Answer: Paris",
+        "answer:Paris",
+        "**Answer:** Paris",
+        "**Answer**: Paris",
+        "**Answer: Paris**",
+        "Answer : Paris",
+        "Answer\uff1a Paris",
+        "## Answer:\n\nParis\n\nBecause",
+        "The final ANSWER: **Paris**.",
+        "Answer:\n```\nParis\n```",
+        "Answer: Paris\nAnswer: **paris**",
+        "It's: _Answer: Paris_",
+        "Answer:\n\nAnswer: Paris",
     ],
-)  # fmt: skip
+)
 def test_what_follows_a_mark_is_found_however_it_is_dressed(said: str) -> None:
     assert str(comes_to(AFTER, said, "Paris")) == "correct, match"
 
@@ -74,11 +84,14 @@ def test_what_follows_a_mark_is_found_however_it_is_dressed(said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "comes"),
     [
-        ("MyAnswer: Paris", "malformed: no_marker"), ("Answer Paris", "malformed: no_marker"),
-        ("Answer: **", "incorrect, mismatch"), ("Answer:\n\n", "malformed: no_answer"),
-        ("Answer: Rome\nAnswer: Paris", "ambiguous: two_candidates"), ("Answer: not Paris", "incorrect, mismatch"),
+        ("MyAnswer: Paris", "malformed: no_marker"),
+        ("Answer Paris", "malformed: no_marker"),
+        ("Answer: **", "incorrect, mismatch"),
+        ("Answer:\n\n", "malformed: no_answer"),
+        ("Answer: Rome\nAnswer: Paris", "ambiguous: two_candidates"),
+        ("Answer: not Paris", "incorrect, mismatch"),
     ],
-)  # fmt: skip
+)
 def test_a_mark_that_is_no_mark_or_marks_nothing_gives_no_answer(said: str, comes: str) -> None:
     assert str(comes_to(AFTER, said, "Paris")) == comes
 
@@ -92,11 +105,14 @@ def test_what_is_kept_of_an_answer_is_the_slice_that_was_taken() -> None:
 @pytest.mark.parametrize(
     ("answer", "comes"),
     [
-        ({"a": {"b": ["x", "Paris"]}}, "correct, match"), ({"a": {"b": ["x"]}}, "malformed: no_answer"),
-        ({"a": {"b": ["x", None]}}, "malformed: no_answer"), ({"a": {"b": ["x", {}]}}, "malformed: no_answer"),
-        ('```json\n{"a": {"b": ["x", "PARIS"]}}\n```', "correct, match"), ("Paris", "malformed: no_json"),
+        ({"a": {"b": ["x", "Paris"]}}, "correct, match"),
+        ({"a": {"b": ["x"]}}, "malformed: no_answer"),
+        ({"a": {"b": ["x", None]}}, "malformed: no_answer"),
+        ({"a": {"b": ["x", {}]}}, "malformed: no_answer"),
+        ('```json\n{"a": {"b": ["x", "PARIS"]}}\n```', "correct, match"),
+        ("Paris", "malformed: no_json"),
     ],
-)  # fmt: skip
+)
 def test_a_field_of_a_json_answer_is_taken_by_its_path(answer: object, comes: str) -> None:
     assert str(comes_to(EXACT + '\nat = "field"\nfield = "a.b.1"', answer, "Paris")) == comes
 

@@ -40,10 +40,11 @@ def test_order_and_repetition_make_no_difference(said: list[str], gold: list[str
 @given(ITEMS)
 def test_a_list_by_lines_by_commas_and_as_json_is_one_list(items: list[str]) -> None:
     said = {
-        F1: json.dumps(items), LINES: "\n".join(f"{at}. {each}" for at, each in enumerate(items, start=1)) or "None.",
+        F1: json.dumps(items),
+        LINES: "\n".join(f"{at}. {each}" for at, each in enumerate(items, start=1)) or "None.",
         f'{F1}\nsplit = "commas"\nnothing = ["-", "none"]': ", ".join(items) or "none",
         f'{F1}\nsplit = "semicolons"\nnothing = ["none"]': "; ".join(items) or "NONE",
-    }  # fmt: skip
+    }
     for table, text in said.items():
         assert comes_to(table, text, items).metrics["exact"] == 1
 
@@ -51,12 +52,17 @@ def test_a_list_by_lines_by_commas_and_as_json_is_one_list(items: list[str]) -> 
 @pytest.mark.parametrize(
     ("table", "said", "comes"),
     [
-        (F1, "Rome", "malformed: no_json"), (F1, '"Rome"', "wrong_shape: string_not_list"), (F1, "3", "wrong_shape: number_not_list"),
-        (F1, "true", "wrong_shape: boolean_not_list"), (F1, "null", "wrong_shape: null_not_list"), (F1, {}, "wrong_shape: object_not_list"),
-        (LINES, "----\n\n***", "malformed: no_answer"), (LINES, " ", "empty: only_space"),
+        (F1, "Rome", "malformed: no_json"),
+        (F1, '"Rome"', "wrong_shape: string_not_list"),
+        (F1, "3", "wrong_shape: number_not_list"),
+        (F1, "true", "wrong_shape: boolean_not_list"),
+        (F1, "null", "wrong_shape: null_not_list"),
+        (F1, {}, "wrong_shape: object_not_list"),
+        (LINES, "----\n\n***", "malformed: no_answer"),
+        (LINES, " ", "empty: only_space"),
         (F1 + '\nnothing = ["none"]', '["None"]', "incorrect, false_negative"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_list_is_said_to_be_none(table: str, said: Any, comes: str) -> None:
     found = str(comes_to(table, said, ["Rome"]))
     assert found == comes.replace("incorrect", "graded 0")

@@ -88,10 +88,14 @@ SCHEMA = 'schema = { type = "object", required = ["n"], properties = { n = { typ
 @pytest.mark.parametrize(
     ("said", "comes"),
     [
-        ({"n": 9}, "correct, exact"), ({"n": 10}, "wrong_shape: schema_violation"), ({"n": 9.5}, "wrong_shape: schema_violation"),
-        ({}, "wrong_shape: schema_violation"), ("[1]", "wrong_shape: schema_violation"), ("{", "malformed: no_json"),
+        ({"n": 9}, "correct, exact"),
+        ({"n": 10}, "wrong_shape: schema_violation"),
+        ({"n": 9.5}, "wrong_shape: schema_violation"),
+        ({}, "wrong_shape: schema_violation"),
+        ("[1]", "wrong_shape: schema_violation"),
+        ("{", "malformed: no_json"),
     ],
-)  # fmt: skip
+)
 def test_an_answer_that_does_not_fit_the_schema_has_the_wrong_shape(said: Any, comes: str) -> None:
     for schema in (
         SCHEMA,
@@ -102,9 +106,17 @@ def test_an_answer_that_does_not_fit_the_schema_has_the_wrong_shape(said: Any, c
 
 @pytest.mark.parametrize(
     "schema",
-    ['{ "$ref" = "http://127.0.0.1:9/x" }', '{ "$ref" = "file:///etc/hosts" }', '{ type = "what" }', '{ pattern = "(?=a)b" }',
-     "'{'", "7", "{ const = 2020-01-01 }", '{ pattern = "(a" }'],
-)  # fmt: skip
+    [
+        '{ "$ref" = "http://127.0.0.1:9/x" }',
+        '{ "$ref" = "file:///etc/hosts" }',
+        '{ type = "what" }',
+        '{ pattern = "(?=a)b" }',
+        "'{'",
+        "7",
+        "{ const = 2020-01-01 }",
+        '{ pattern = "(a" }',
+    ],
+)
 def test_a_schema_that_is_none_or_would_have_to_be_fetched_is_refused(schema: str) -> None:
     with pytest.raises(RulesError, match=r"\[score\] schema: expected a JSON schema") as caught:
         rules_of(f"{JSON}\nschema = {schema}")

@@ -16,9 +16,17 @@ from tests.harness.suites.manifest.asked import MANIFEST, comes_to, rules_of, sc
 NUMBER = 'scorer = "number"'
 # (decimal, thousands as declared, thousands as written)
 LOCALES = [
-    (".", "", ""), (".", ",", ","), (",", ".", "."), (",", " ", "\u202f"), (",", " ", "\u00a0"), (".", " ", "\u2009"),
-    (".", "'", "\u2019"), (",", "'", "'"), (".", "_", "_"), (",", "", ""),
-]  # fmt: skip
+    (".", "", ""),
+    (".", ",", ","),
+    (",", ".", "."),
+    (",", " ", "\u202f"),
+    (",", " ", "\u00a0"),
+    (".", " ", "\u2009"),
+    (".", "'", "\u2019"),
+    (",", "'", "'"),
+    (".", "_", "_"),
+    (",", "", ""),
+]
 VALUES = st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**12), max_value=10**12)
 
 
@@ -70,10 +78,33 @@ def test_what_another_locale_wrote_is_that_number_or_unclear_and_never_another_b
 @pytest.mark.parametrize(
     "said",
     [
-        "1,000", "1.000,50", "$5", "5 %", "5kg", "\u00bd", "3-5", "3\u20135", "(5)", "2024-05-01", "1/2", "5.5.5", "\u20135",
-        "1\u200b2", "10:30", "\u0661\u06f2", "0x1F", "5e", "1 000", "five 5", "\u2460", "9" * 1001, "~5", "5+", "1e9999999999999",
+        "1,000",
+        "1.000,50",
+        "$5",
+        "5 %",
+        "5kg",
+        "\u00bd",
+        "3-5",
+        "3\u20135",
+        "(5)",
+        "2024-05-01",
+        "1/2",
+        "5.5.5",
+        "\u20135",
+        "1\u200b2",
+        "10:30",
+        "\u0661\u06f2",
+        "0x1F",
+        "5e",
+        "1 000",
+        "five 5",
+        "\u2460",
+        "9" * 1001,
+        "~5",
+        "5+",
+        "1e9999999999999",
     ],
-)  # fmt: skip
+)
 def test_what_could_be_read_in_two_ways_is_unclear(said: str) -> None:
     assert str(comes_to(NUMBER, said, 5)) == "malformed: number_unclear"
 
@@ -81,10 +112,22 @@ def test_what_could_be_read_in_two_ways_is_unclear(said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "gold"),
     [
-        ("\uff15", 5), ("\u0665", 5), ("\u06f5\u066b\u06f5", 5.5), ("\u200f\u22125\u200e", -5), ("**5**", 5), ("`5`", 5), ("5.", 5),
-        ("+5", 5), ("-0", 0), ("0.50", 0.5), (".5", 0.5), ("5e-1", 0.5), ("\u201c5\u201d", 5), ("```\n5\n```", 5),
+        ("\uff15", 5),
+        ("\u0665", 5),
+        ("\u06f5\u066b\u06f5", 5.5),
+        ("\u200f\u22125\u200e", -5),
+        ("**5**", 5),
+        ("`5`", 5),
+        ("5.", 5),
+        ("+5", 5),
+        ("-0", 0),
+        ("0.50", 0.5),
+        (".5", 0.5),
+        ("5e-1", 0.5),
+        ("\u201c5\u201d", 5),
+        ("```\n5\n```", 5),
     ],
-)  # fmt: skip
+)
 def test_what_can_be_read_in_one_way_is_read(said: str, gold: float) -> None:
     assert comes_to(NUMBER, said, gold).verdict == "equal"
 
@@ -97,12 +140,22 @@ def test_a_text_without_a_digit_holds_no_number(said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "comes"),
     [
-        ("It is 5.", "correct"), ("5, that is 5.0", "correct"), ("5 or 6", "ambiguous: two_candidates"), ("none", "malformed: no_answer"),
-        ("5 million", "malformed: number_unclear"), ("$ 5", "malformed: number_unclear"), ("minus 5", "malformed: number_unclear"),
-        ("5 and a half", "malformed: number_unclear"), ("x = - 5", "malformed: number_unclear"), ("costs (5)", "malformed: number_unclear"),
-        ("5 %", "malformed: number_unclear"), ("5 kg", "malformed: number_unclear"), ("5 apples", "correct"), ("- 5", "correct"),
+        ("It is 5.", "correct"),
+        ("5, that is 5.0", "correct"),
+        ("5 or 6", "ambiguous: two_candidates"),
+        ("none", "malformed: no_answer"),
+        ("5 million", "malformed: number_unclear"),
+        ("$ 5", "malformed: number_unclear"),
+        ("minus 5", "malformed: number_unclear"),
+        ("5 and a half", "malformed: number_unclear"),
+        ("x = - 5", "malformed: number_unclear"),
+        ("costs (5)", "malformed: number_unclear"),
+        ("5 %", "malformed: number_unclear"),
+        ("5 kg", "malformed: number_unclear"),
+        ("5 apples", "correct"),
+        ("- 5", "correct"),
     ],
-)  # fmt: skip
+)
 def test_the_one_number_of_a_text_is_found_and_no_part_of_another(said: str, comes: str) -> None:
     assert str(comes_to(NUMBER + '\nat = "anywhere"', said, 5)).startswith(comes)
 
@@ -149,9 +202,20 @@ def test_a_gold_that_is_no_number_is_refused(gold: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "table", ['thousands = "."', 'decimal = ","\nthousands = ","', 'thousands = "-"', 'grouping = "lakh"', 'unit = "required"',
-              'units = ["5"]', "tolerance = -1", 'tolerance = "1"', "relative = inf", "tolerance = true"],
-)  # fmt: skip
+    "table",
+    [
+        'thousands = "."',
+        'decimal = ","\nthousands = ","',
+        'thousands = "-"',
+        'grouping = "lakh"',
+        'unit = "required"',
+        'units = ["5"]',
+        "tolerance = -1",
+        'tolerance = "1"',
+        "relative = inf",
+        "tolerance = true",
+    ],
+)
 def test_a_way_of_writing_that_nothing_could_be_read_in_is_refused(table: str) -> None:
     with pytest.raises(RulesError, match=r"\[score\]"):
         rules_of(f"{NUMBER}\n{table}")

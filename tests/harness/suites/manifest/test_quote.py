@@ -46,14 +46,19 @@ def test_no_text_of_the_model_stands_in_what_is_confirmed(source: str, said: str
 @pytest.mark.parametrize(
     ("said", "gold", "comes"),
     [
-        ("was\nclosed at", None, "correct, exact"), ('The "valve" was closed', "", "correct, folded"),
-        ("was closed ... by A.", [], "correct, elided"), ("The valve was closed", None, "incorrect, none"),
-        ("Naïve operators", "operators do not", "correct, exact"), ("Naïve operators", "was closed again", "incorrect, elsewhere"),
-        ("closed", "was closed again", "correct, exact"), ("“was closed again”", None, "correct, exact"),
-        ("NAÏVE operators", None, "incorrect, none"), ("Naïve operators", ["no", "do not"][1:], "incorrect, elsewhere"),
+        ("was\nclosed at", None, "correct, exact"),
+        ('The "valve" was closed', "", "correct, folded"),
+        ("was closed ... by A.", [], "correct, elided"),
+        ("The valve was closed", None, "incorrect, none"),
+        ("Naïve operators", "operators do not", "correct, exact"),
+        ("Naïve operators", "was closed again", "incorrect, elsewhere"),
+        ("closed", "was closed again", "correct, exact"),
+        ("“was closed again”", None, "correct, exact"),
+        ("NAÏVE operators", None, "incorrect, none"),
+        ("Naïve operators", ["no", "do not"][1:], "incorrect, elsewhere"),
         ("operators do", ["by A.", "do not"], "correct, exact"),
     ],
-)  # fmt: skip
+)
 def test_a_quote_comes_to_its_tier_and_to_its_place(said: str, gold: Any, comes: str) -> None:
     assert str(comes_to(ALL, said, gold, SOURCE)) == comes
 
@@ -76,8 +81,16 @@ def test_a_passage_may_have_to_hold_all_of_the_quote() -> None:
 
 @pytest.mark.parametrize(
     ("case_input", "gold"),
-    [("text", None), ({}, None), ({"doc": 3}, None), ({"doc": " "}, None), ({"doc": "a b"}, "c"), ({"doc": "a b"}, ["a", "c"]), ({"doc": "a"}, {})],
-)  # fmt: skip
+    [
+        ("text", None),
+        ({}, None),
+        ({"doc": 3}, None),
+        ({"doc": " "}, None),
+        ({"doc": "a b"}, "c"),
+        ({"doc": "a b"}, ["a", "c"]),
+        ({"doc": "a"}, {}),
+    ],
+)
 def test_a_case_without_a_source_or_whose_gold_is_not_in_it_is_refused(case_input: Any, gold: Any) -> None:
     assert MANIFEST.check_gold is not None
     assert (MANIFEST.check_gold(case_input, gold, score_table(QUOTE)) or "").startswith(("gold:", "input.doc:"))

@@ -36,9 +36,18 @@ def test_several_finds_are_one_answer_only_where_they_agree(said: list[str]) -> 
 
 @pytest.mark.parametrize(
     ("pattern", "said"),
-    [("(", "missing )"), ("(?=a)b", "invalid perl operator"), ("a*", "empty text"), ("x|", "empty text"), ("(a)(b)", "2 groups"),
-     ("^$", "empty text"), (r"(a)\1", "escape"), ("", "pattern: expected a text"), ("[z-a]", "range")],
-)  # fmt: skip
+    [
+        ("(", "missing )"),
+        ("(?=a)b", "invalid perl operator"),
+        ("a*", "empty text"),
+        ("x|", "empty text"),
+        ("(a)(b)", "2 groups"),
+        ("^$", "empty text"),
+        (r"(a)\1", "escape"),
+        ("", "pattern: expected a text"),
+        ("[z-a]", "range"),
+    ],
+)
 def test_a_pattern_that_will_not_do_is_refused_with_one_sentence(pattern: str, said: str) -> None:
     with pytest.raises(RulesError, match=r"\[score\] pattern: ") as caught:
         rules_of(f"scorer = \"regex\"\npattern = '{pattern}'")

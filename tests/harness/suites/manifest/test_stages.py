@@ -16,19 +16,34 @@ from harness.suites.manifest import SCORERS
 from tests.harness.suites.manifest.asked import MANIFEST, Came, comes_to, rules_of
 
 TABLES = [
-    'scorer = "exact"', 'scorer = "exact"\nat = "after"\nmarker = "A:"\nnormalise = "number"', 'scorer = "exact"\nat = "field"\nfield = "a.0"',
-    'scorer = "includes"\nlabels = ["a", "b"]', 'scorer = "includes"\nat = "last_line"', 'scorer = "choice"\noptions = "a"',
-    'scorer = "choice"\nletters = "AB"\nat = "anywhere"\ngold = "index"', 'scorer = "choice"\noptions = "a"\ngold = "text"\nat = "field"\nfield = "a"',
-    'scorer = "number"\nunits = ["a"]\ntolerance = 1', 'scorer = "number"\nat = "anywhere"\nthousands = " "',
-    'scorer = "number"\nat = "field"\nfield = "a"', "scorer = \"regex\"\npattern = '[ab]'",
-    'scorer = "json"\nschema = { type = "object" }', 'scorer = "json"\nfields = { a = "label", "b.0" = "json" }',
-    'scorer = "f1"', 'scorer = "f1"\nsplit = "lines"\nnothing = ["a"]', 'scorer = "f1"\nat = "field"\nfield = "a"',
-    'scorer = "quote"\nsource = "a"\naccept = ["elided"]', 'scorer = "quote"\nsource = "input"\npassage = "inside"',
-]  # fmt: skip
+    'scorer = "exact"',
+    'scorer = "exact"\nat = "after"\nmarker = "A:"\nnormalise = "number"',
+    'scorer = "exact"\nat = "field"\nfield = "a.0"',
+    'scorer = "includes"\nlabels = ["a", "b"]',
+    'scorer = "includes"\nat = "last_line"',
+    'scorer = "choice"\noptions = "a"',
+    'scorer = "choice"\nletters = "AB"\nat = "anywhere"\ngold = "index"',
+    'scorer = "choice"\noptions = "a"\ngold = "text"\nat = "field"\nfield = "a"',
+    'scorer = "number"\nunits = ["a"]\ntolerance = 1',
+    'scorer = "number"\nat = "anywhere"\nthousands = " "',
+    'scorer = "number"\nat = "field"\nfield = "a"',
+    "scorer = \"regex\"\npattern = '[ab]'",
+    'scorer = "json"\nschema = { type = "object" }',
+    'scorer = "json"\nfields = { a = "label", "b.0" = "json" }',
+    'scorer = "f1"',
+    'scorer = "f1"\nsplit = "lines"\nnothing = ["a"]',
+    'scorer = "f1"\nat = "field"\nfield = "a"',
+    'scorer = "quote"\nsource = "a"\naccept = ["elided"]',
+    'scorer = "quote"\nsource = "input"\npassage = "inside"',
+]
 LEAVES = (
-    st.none() | st.booleans() | st.integers() | st.decimals(allow_nan=True) | st.just(None).map(lambda _: 10**5000)
-    | st.text("abA: 1.,\"\ud800`\n\u200b|", max_size=8)
-)  # fmt: skip
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.decimals(allow_nan=True)
+    | st.just(None).map(lambda _: 10**5000)
+    | st.text('abA: 1.,"\ud800`\n\u200b|', max_size=8)
+)
 KEYS = st.sampled_from(["a", "b", "scorer", "answer", "quote", "source", "accept", "letter", "text", "index"])
 VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=8
@@ -79,20 +94,29 @@ def test_nothing_that_a_model_writes_passes_for_what_another_scorer_hands_on() -
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("", 'scorer: expected one of exact, .* got none; write scorer = "exact"'), ('scorer = "bleu"', "scorer: expected one of"),
-        ("scorer = 3", "scorer: expected one of"), ('scorer = "exact/9"', "this release has exact/1"),
-        ('scorer = "exact"\nlabels = ["a"]', "unknown key 'labels'; the scorer exact takes at, fence, field, marker, normalise"),
+        ("", 'scorer: expected one of exact, .* got none; write scorer = "exact"'),
+        ('scorer = "bleu"', "scorer: expected one of"),
+        ("scorer = 3", "scorer: expected one of"),
+        ('scorer = "exact/9"', "this release has exact/1"),
+        (
+            'scorer = "exact"\nlabels = ["a"]',
+            "unknown key 'labels'; the scorer exact takes at, fence, field, marker, normalise",
+        ),
         ('scorer = "exact"\nat = "anywhere"', "at: expected one of whole, last_line, after, field"),
-        ('scorer = "exact"\nat = "after"', "marker: expected a text"), ('scorer = "exact"\nmarker = "A:"', 'marker: goes with at = "after" only'),
+        ('scorer = "exact"\nat = "after"', "marker: expected a text"),
+        ('scorer = "exact"\nmarker = "A:"', 'marker: goes with at = "after" only'),
         ('scorer = "exact"\nat = "after"\nmarker = "**:"', "marker: expected a mark with a letter"),
-        ('scorer = "exact"\nat = "field"', "field: expected a text"), ('scorer = "exact"\nnormalise = "lower"', "normalise: expected a normaliser"),
-        ('scorer = "exact"\nfence = 1', "fence: expected true or false"), ('scorer = "exact"\nprimary = "f1"', "primary: expected one of correct"),
+        ('scorer = "exact"\nat = "field"', "field: expected a text"),
+        ('scorer = "exact"\nnormalise = "lower"', "normalise: expected a normaliser"),
+        ('scorer = "exact"\nfence = 1', "fence: expected true or false"),
+        ('scorer = "exact"\nprimary = "f1"', "primary: expected one of correct"),
         ('scorer = "f1"\nprimary = { something_expected = "f1" }', "primary: no metric for nothing_expected cases"),
-        ('scorer = "f1"\nprimary = "f1"', "f1 applies to something_expected cases only"), ('scorer = "f1"\nprimary = 3', "primary: expected a metric"),
+        ('scorer = "f1"\nprimary = "f1"', "f1 applies to something_expected cases only"),
+        ('scorer = "f1"\nprimary = 3', "primary: expected a metric"),
         ('scorer = "f1"\nprimary = { positive = "f1" }', "primary: expected a group out of"),
         ('scorer = "exact"\n[[score.metrics]]\nname = "correct"', "metrics: a scorer has its own"),
     ],
-)  # fmt: skip
+)
 def test_a_score_table_that_will_not_do_is_refused_with_one_sentence(table: str, said: str) -> None:
     with pytest.raises(RulesError, match=said) as caught:
         rules_of(table)
@@ -105,7 +129,8 @@ def test_a_confirm_table_is_refused_and_says_where_a_quote_is_confirmed() -> Non
 
 
 def test_primaries_policies_and_bars_name_the_metrics_of_the_scorer() -> None:
-    policy = '[unmeasured]\npolicy = "as-wrong"\n[[unmeasured.count]]\nmetric = "correct"\nas = 0\n[[bars]]\nbar = "correct >= 1/2"\n'
+    policy = '[unmeasured]\npolicy = "as-wrong"\n[[unmeasured.count]]\nmetric = "correct"\nas = 0\n'
+    policy += '[[bars]]\nbar = "correct >= 1/2"\n'
     rules = rules_of('scorer = "number"', more=policy)
     assert rules.policy is not None
     assert [bar.text for bar in rules.bars] == [bar.text for bar in read_bars(["correct >= 1/2"], ["correct"])]
