@@ -11,7 +11,7 @@
     code        the digests of the sources that carry the rule set out, by module
 
 No label is in it: not a fixture's name, a case's id, a rule set's name, or a run's. Neither is how many of the cases
-were planned (`--limit`): what is missing is listed, not another experiment. Code that moved is settled by behaviour:
+were planned (`--limit`, `--filter`): what is missing is listed, not another experiment. Code that moved is settled by behaviour:
 see `harness._compare`.
 
 `identical` covers that and everything else that went in: candidate (label and digest, which covers protocol, model,
@@ -157,7 +157,8 @@ def fingerprints(ledger: Ledger, run: str, rules: str, candidate: str) -> Finger
         "packages": dict(plan.code),
         "accepted": ledger.rows(_ACCEPTED, (run,)),
         "via": plan.via,
-        "planned": {"cells": plan.cells, "limit": plan.limit},
+        # Without a filter as it always was, so that the fingerprints of older runs stay what they were.
+        "planned": {"cells": plan.cells, "limit": plan.limit} | ({"filter": plan.filter} if plan.filter else {}),
     }
     key = bytes.fromhex(ledger.genesis.identity_key)
     comparable = value_digest({"fingerprint": FINGERPRINT_VERSION, "comparable": components}, key)

@@ -1,4 +1,4 @@
-"""How the answers of a run came about: asked in this run, or taken over; and what was accepted on the way."""
+"""How the answers of a run came about: asked in this run, or taken over; what was accepted on the way, and noted."""
 
 from __future__ import annotations
 
@@ -26,19 +26,32 @@ _ACCEPTS = (
     " body ->> '$.after' AS after, body ->> '$.reason' AS reason"
     " FROM main.events WHERE run = ? AND kind = 'accept' ORDER BY seq"
 )
+_NOTES = "SELECT seq, at, body ->> '$.text' AS text FROM main.events WHERE run = ? AND kind = 'note' ORDER BY seq"
 
 
 @dataclass(frozen=True)
 class History:
     """`answers` counts, by candidate, the cells asked in the run (`fresh`) and those whose response was taken over
-    (`reused`); `accepted` lists the accept events, whose texts are None where they were withheld."""
+    (`reused`); `accepted` lists the accept events and `notes` what was noted on the run, whose texts are None where
+    they were withheld."""
 
     answers: Sequence[Mapping[str, Any]]
     accepted: Sequence[Mapping[str, Any]]
+    notes: Sequence[Mapping[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
-        return {"answers": [dict(row) for row in self.answers], "accepted": [dict(row) for row in self.accepted]}
+        return {
+            "answers": [dict(row) for row in self.answers], "accepted": [dict(row) for row in self.accepted],
+            "notes": [dict(row) for row in self.notes],
+        }  # fmt: skip
+
+    def noted(self) -> list[str]:
+        """Each note on the run, with its event."""
+        return [
+            f"Note (event {row['seq']}): {row['text'] if row['text'] is not None else 'withheld since'}"
+            for row in self.notes
+        ]
 
     def sentences(self) -> list[str]:
         """What to say above the run's numbers; nothing for a run that was asked whole, as planned."""
@@ -56,4 +69,4 @@ class History:
 
 def read_history(ledger: Ledger, run: str) -> History:
     """Read the events of one run."""
-    return History(ledger.rows(_ANSWERS, (run,)), ledger.rows(_ACCEPTS, (run,)))
+    return History(ledger.rows(_ANSWERS, (run,)), ledger.rows(_ACCEPTS, (run,)), ledger.rows(_NOTES, (run,)))

@@ -201,8 +201,8 @@ def render_report(report: RunReport) -> Sequence[object]:
 
     Every cell is plain text, escaped.
     """
-    data = report.data
-    shown: list[object] = [_text(line) for line in (_about(report), *_marks(report), *report.history.sentences())]
+    data, said = report.data, [*report.history.sentences(), *report.history.noted()]
+    shown: list[object] = [_text(line) for line in (_about(report), *_marks(report), *said)]
     if data["run"]["epochs"] > 1:
         shown.append(_text(f"Each case was asked more than once, and its repeats are one cluster: {BY_CASE}"))
     for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):

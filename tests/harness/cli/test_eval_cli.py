@@ -54,6 +54,8 @@ def test_a_matrix_is_every_model_with_every_prompt_and_every_value(capitals: Cap
     assert frozen == ["capitals/plain", "capitals/terse"]
     (listed,) = json.loads(capitals.ledger("runs", "--json", "--tag", "t2"))["runs"]
     assert (listed["name"], listed["tags"], listed["notes"]) == ("nightly", ["t1", "t2"], ["the first matrix"])
+    assert "the first matrix" in capitals.words("report", "nightly")[0]
+    assert [note["text"] for note in capitals.harness("report", "nightly")["notes"]] == ["the first matrix"]
     assert capitals.verified() == "CONSISTENT"
 
 
