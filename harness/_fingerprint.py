@@ -11,8 +11,8 @@
     code        the digests of the sources that carry the rule set out, by module
 
 No label is in it: not a fixture's name, a case's id, a rule set's name, or a run's. Neither is how many of the cases
-were planned (`--limit`, `--filter`): what is missing is listed, not another experiment. Code that moved is settled by behaviour:
-see `harness._compare`.
+were planned (`--limit`, `--filter`): what is missing is listed, not another experiment. Code that moved is settled by
+behaviour: see `harness._compare`.
 
 `identical` covers that and everything else that went in: candidate (label and digest, which covers protocol, model,
 parameters, prompt and turn logic), the models that the server resolved, what it told of itself, its address, the
