@@ -130,7 +130,23 @@ def _from_data(wanted: Wanted, kit: Kit, data: Path) -> _Built:
     _judge(made, bad, table, data, skip_bad=wanted.skip_bad)
     came_from = f" out of {ascii(data.name)[1:-1]}"
     text = "".join(each.line + "\n" for each in made)
-    return _Built(prompt, fitted.rules, text, len(made), came_from, bad, table.empty, fitted.notes)
+    notes = (*fitted.notes, *_twins(made))
+    return _Built(prompt, fitted.rules, text, len(made), came_from, bad, table.empty, notes)
+
+
+def _twins(made: Sequence[Made]) -> Sequence[str]:
+    """A word on cases that ask the same: they are kept, and their golds may well contradict one another."""
+    first: dict[str, Made] = {}
+    again = [each for each in made if first.setdefault(each.asked, each) is not each]
+    if not again:
+        return ()
+    apart = [each for each in again if each.gold != first[each.asked].gold]
+    named = (apart or again)[0]
+    golds = f", {len(apart)} of them with another gold" if apart else ""
+    return (
+        f"{len(again)} of the cases ask what an earlier one asks{golds}, such as {named.where} and"
+        f" {first[named.asked].where}; all were kept.",
+    )
 
 
 def _anything(_: JSON, __: JSON) -> None:

@@ -48,10 +48,11 @@ class Columns:
 
 @dataclass(frozen=True)
 class Made:
-    """A case as a line of cases.jsonl, with the row it came from."""
+    """A case as a line of cases.jsonl, with the row it came from; `asked` is its input as the line has it."""
 
     where: str
     line: str
+    asked: str
     input: JSON
     gold: JSON
 
@@ -133,7 +134,7 @@ def _case(row: Row, columns: Columns, folder: Path, width: int, seen: dict[str, 
     parts = [f'"id": {json.dumps(name, ensure_ascii=False)}', f'"input": {asked}', f'"gold": {gold}']
     if meta:
         parts.append(f'"meta": {_object(meta)}')
-    return Made(row.where, "{" + ", ".join(parts) + "}", loads(asked), loads(gold))
+    return Made(row.where, "{" + ", ".join(parts) + "}", asked, loads(asked), loads(gold))
 
 
 def _id(row: Row, columns: Columns, width: int, seen: dict[str, str]) -> str:

@@ -93,13 +93,13 @@ def new(
 
 
 def _tell(done: NewSuite, name: str, words: Words) -> None:
-    words(f"{done.folder.as_posix()}: {done.cases} cases; its README.md says what to change.")
+    words(f"{done.folder.as_posix()}: {_count(done.cases, 'case')}; its README.md says what to change.")
     for note in done.notes:
         words(note)
     if done.empty_rows:
-        words(f"{done.empty_rows} rows of the table were empty.")
+        words(f"Passed over, {_count(done.empty_rows, 'row')} of the table without anything in it.")
     if done.skipped:
-        words(f"left out, {len(done.skipped)} rows that can't be cases:")
+        words(f"left out, {_count(len(done.skipped), 'row')} that can't be a case:")
     for where, why in done.skipped[:_MOST_SHOWN]:
         words(f"  {where}: {why}")
     if len(done.skipped) > _MOST_SHOWN:
@@ -109,3 +109,7 @@ def _tell(done: NewSuite, name: str, words: Words) -> None:
     if done.ignored:
         words(f".gitignore: added {' '.join(done.ignored)}; checkpoints and reports are to be committed.")
     words(f"`harness run {name} --limit 5 --engine openai/gpt-4.1-mini` asks the first five.")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + "s" * (number != 1)

@@ -130,6 +130,15 @@ def test_bad_rows_are_left_out_only_when_told_and_then_named() -> None:
         make("question,answer\na,\n", skip_bad=True)
 
 
+def test_cases_that_ask_the_same_are_kept_and_said() -> None:
+    done = make("question,answer\na,b\nc,d\na,b\na,e\n")
+    assert done.cases == 4
+    assert list(done.notes) == [
+        "2 of the cases ask what an earlier one asks, 1 of them with another gold, such as line 5 and line 2; all were"
+        " kept."
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -283,8 +292,8 @@ def test_at_the_command_line_it_says_what_it_made_and_what_comes_next() -> None:
     assert "1 of 2 rows can't be cases (see above); mend them, or leave them out with --skip-bad" in done.stderr
     done = command("new", "facts", "t.csv", "--input", "question", "--gold", "answer", "--skip-bad")
     assert done.returncode == 0, done.stderr
-    assert "fixtures/facts: 1 cases; its README.md says what to change." in done.stdout
-    assert "left out, 1 rows that can't be cases:\n  line 3: the gold (answer) is empty\n" in done.stdout
+    assert "fixtures/facts: 1 case; its README.md says what to change." in done.stdout
+    assert "left out, 1 row that can't be a case:\n  line 3: the gold (answer) is empty\n" in done.stdout
     assert "`harness run facts --limit 5" in done.stdout
     assert command("suites").returncode == 0
     done = command("new", "other", "--input", "question")
