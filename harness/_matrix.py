@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import prod
 from typing import Any, cast
 
 from harness._errors import UsageError
@@ -21,6 +22,7 @@ __all__ = ["Matrix", "Row", "Spec", "Typed", "plain", "spread"]
 
 _WORD = re.compile(r"[A-Za-z0-9_.+-]+")
 _LONGEST = 40
+_MOST = 1_000
 _DEFAULT_PROMPT = "(default)"
 
 
@@ -96,8 +98,13 @@ class Spec:
 def spread(matrix: Matrix) -> tuple[Spec, ...]:
     """Every candidate of a matrix, model by model, prompt by prompt, value by value, each with its label.
 
-    Raises UsageError for two that would be asked the very same.
+    Raises UsageError for two that would be asked the very same, and for more than a person can mean.
     """
+    many = sum(_count(matrix, row) for row in matrix.rows)
+    if many > _MOST:
+        raise UsageError(
+            f"the matrix comes to {many} candidates, and a run has at most {_MOST}; make several runs of it"
+        )
     specs = [spec for row in matrix.rows for spec in _of_row(matrix, row)]
     # By place and not by equality, to which 1, 1.0 and True are one.
     of: dict[int, list[str]] = {}
@@ -110,6 +117,11 @@ def spread(matrix: Matrix) -> tuple[Spec, ...]:
     ]
     _refuse_twins(found)
     return tuple(replace(each, parameters=plain(dict(each.parameters))) for each in found)
+
+
+def _count(matrix: Matrix, row: Row) -> int:
+    lengths = (len(values) for name, values in matrix.dimensions.items() if name not in row.parameters)
+    return prod(lengths) * (1 if row.prompt is not None else max(1, len(matrix.prompts)))
 
 
 def _of_row(matrix: Matrix, row: Row) -> Iterator[Spec]:

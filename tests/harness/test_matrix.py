@@ -80,6 +80,12 @@ def test_two_candidates_that_would_be_asked_the_same_are_refused(matrix: Matrix,
         spread(matrix)
 
 
+def test_a_matrix_of_more_candidates_than_anybody_means_is_refused_before_it_is_built() -> None:
+    wide = {f"p{at}": list(range(10)) for at in range(12)}
+    with pytest.raises(UsageError, match=r"comes to 2000000000000 candidates, and a run has at most 1000"):
+        spread(Matrix([Row("a"), Row("b")], dimensions=wide))
+
+
 def test_a_parameter_of_the_command_line_holds_for_every_model_and_ends_its_dimension() -> None:
     rows = [Row("a", parameters={"t": 1}), Row("b")]
     assert [s.parameters for s in spread(Matrix(rows, dimensions={"t": [2, 3]}).with_parameters({"t": 9}))] == [

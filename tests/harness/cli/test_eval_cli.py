@@ -86,6 +86,19 @@ def test_flags_stand_above_the_file_and_it_says_so(capitals: Capitals) -> None:
     assert "--limit takes" not in errors
 
 
+def test_the_environment_names_a_file_and_a_named_suite_leaves_it_alone(capitals: Capitals) -> None:
+    with model_server(knows(*CAPITALS)) as server:
+        text = f'suite = "capitals"\nmodels = ["openai/a"]\nbase_url = "{server.openai}"\nname = "of the file"\n'
+        (capitals.folder / "other.toml").write_text(text)
+        capitals.environ["HARNESS_FILE"] = "other.toml"
+        capitals.harness("run")
+        del capitals.environ["HARNESS_FILE"]
+        capitals.eval(text)
+        _, errors = capitals.words("run", "capitals", "--engine", "openai/b", "--base-url", server.openai)
+    assert "eval.toml is not read: a suite was named" in errors
+    assert [plan["name"] for plan in capitals.bodies("plan")] == ["of the file", ""]
+
+
 def test_a_run_without_a_suite_or_a_file_says_what_it_wants(capitals: Capitals) -> None:
     _, errors = capitals.words("run", expect=2)
     assert "expected a SUITE, or an eval.toml here that says what to run" in errors
