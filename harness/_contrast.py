@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from harness._clusters import interval_by_case
 from harness._pairs import Answer, MetricPairs, Pair
 from harness._stats import (
     ALPHA,
     Bootstrap,
     SmallestDifference,
     case_difference,
-    cluster_bootstrap,
     mcnemar_exact,
     paired_bootstrap,
     smallest_difference,
@@ -216,8 +216,9 @@ def _figure(clusters: Sequence[Sequence[float]], found: MetricPairs, counted: in
     if k is not None and not found.repeated:
         low, high = wilson(k, len(every)) or (None, None)
     else:
-        drawn = cluster_bootstrap(clusters)
-        low, high = (drawn.low, drawn.high) if drawn else (None, None)
+        # The interval that a report has of it, which has a width with few cases too.
+        by_case = interval_by_case([(math.fsum(values), len(values)) for values in clusters if values])
+        low, high = (by_case.low, by_case.high) if by_case else (None, None)
     return Figure(k, len(every), math.fsum(every) / len(every), low, high, counted)
 
 

@@ -277,7 +277,9 @@ def test_upgrade_compress_says_bytes_before_and_after(many: Path, capsys: pytest
     assert "Compressed 39 of" in shown.err and f"{found['file_before']:,}" in shown.err
 
 
-def test_the_projects_own_history_packs_and_verifies(tmp_path: Path) -> None:
+def test_the_projects_own_history_packs_verifies_and_is_replayed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     copy = tmp_path / "ledger.db"
     with closing(sqlite3.connect(f"file:{ROOT / 'ledger.db'}?mode=ro", uri=True)) as source, closing(
         sqlite3.connect(copy)
@@ -288,3 +290,14 @@ def test_the_projects_own_history_packs_and_verifies(tmp_path: Path) -> None:
     assert done.packed > 0
     verdict = verify(copy)
     assert (verdict.verdict, verdict.head) == ("CONSISTENT", head)
+    from harness.cli import app as harness_app
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    asked = ["run", "authority", "--engine", "replay/ledger.db", "--db", "new.db", "--limit", "2", "--json"]
+    assert run_app(harness_app, "harness", asked) == 0, "replies are served out of packed blobs"
+    assert json.loads(capsys.readouterr().out)["status"] == "partial"
+    compress(tmp_path / "new.db")
+    assert run_app(app, "ledger", ["verify", "--deep", "--db", "new.db"]) == 0, "and derived again from them"
+    assert "CONSISTENT" in capsys.readouterr().out
+    assert run_app(app, "ledger", ["export", "--db", "new.db", "-o", "lines.jsonl"]) == 0
