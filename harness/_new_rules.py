@@ -15,6 +15,8 @@ from harness._new_kits import Kit
 __all__ = ["Fitted", "fit_rules"]
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+_COMMA: Final = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
+_GROUPS: Final = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _SOURCES: Final = ("text", "source", "context", "passage", "document", "article", "content")
 
 
@@ -33,6 +35,8 @@ def fit_rules(kit: Kit, inputs: Sequence[str], golds: Sequence[JSON], *, options
         return _choice(kit, golds, options=options)
     if kit.name == "json":
         return _json(kit, golds)
+    if kit.name == "number":
+        return _number(kit, golds)
     if kit.name == "quote":
         source = next((name for name in _SOURCES if name in inputs), inputs[0])
         note = f"The quotes are held against the field {source!a}; `source` in the rule file says so."
@@ -59,6 +63,28 @@ def _choice(kit: Kit, golds: Sequence[JSON], *, options: bool) -> Fitted:
         f'options = "options"   # the field of a case that holds them\ngold = "{form}"      # the gold names {said}\n'
     )
     return Fitted(kit.rules(lines), kit.tail, (f"The gold names the right option by {said}.",))
+
+
+def _number(kit: Kit, golds: Sequence[JSON]) -> Fitted:
+    """With a comma in the golds, what it stands for where they leave no doubt; else the golds are refused one by one.
+
+    1,500 alone can be either. Beside 1,5 it is a fraction, beside 1,234,567 a thousand and a half.
+    """
+    texts = [gold.strip() for gold in golds if isinstance(gold, str)]
+    commas = [text for text in texts if "," in text]
+    if commas and all(_COMMA.fullmatch(text) for text in texts) and not all(_GROUPS.fullmatch(text) for text in commas):
+        note = "The golds have a decimal comma, so answers are read with one; `decimal` in the rule file says so."
+        lines = 'decimal = ","        # the mark ahead of a fraction\n'
+        return Fitted(kit.rules(lines), f"{kit.tail} Write a fraction with a comma, as in 1,5.", (note,))
+    sure = any(text.count(",") > 1 or "." in text for text in commas)
+    if sure and all(_GROUPS.fullmatch(text) for text in commas):
+        note = (
+            "The golds have a comma between thousands, so answers may have one; `thousands` in the rule file says so."
+        )
+        return Fitted(
+            kit.rules('decimal = "."\nthousands = ","      # the mark between groups of digits\n'), kit.tail, (note,)
+        )
+    return Fitted(kit.rules(), kit.tail)
 
 
 def _json(kit: Kit, golds: Sequence[JSON]) -> Fitted:

@@ -214,6 +214,26 @@ def test_golds_can_be_lists_and_objects() -> None:
     assert "expected JSON" in bad("question,answer\nq,Oslo\n", gold_json=True)["line 2"]
 
 
+@pytest.mark.parametrize(
+    ("golds", "lines"),
+    [
+        (["1,5", "2", "1,500"], ['decimal = ","']),
+        (["1,234,567", "1,500", "2.5"], ['decimal = "."', 'thousands = ","']),
+        (["1,250.5", "7"], ['decimal = "."', 'thousands = ","']),
+        (["1.50", "-3"], ['decimal = "."']),
+    ],
+)  # fmt: skip
+def test_a_comma_in_golds_is_what_they_leave_no_doubt_of(golds: list[str], lines: list[str]) -> None:
+    make("question,answer\n" + "".join(f'q{place},"{gold}"\n' for place, gold in enumerate(golds)), "number")
+    rules = Path("fixtures/facts/rules/number.toml").read_text("utf-8").splitlines()
+    assert [line.split("  ")[0] for line in rules if line.startswith(("decimal", "thousands"))] == lines
+    assert [case["gold"] for case in cases()] == golds
+
+
+def test_a_comma_that_could_be_either_is_refused() -> None:
+    assert "expected a number" in bad('question,answer\nq,"1,500"\nq,7\n', "number")["line 2"]
+
+
 def test_numbers_of_json_lines_keep_their_text_in_the_cases() -> None:
     make('{"question": {"x": 1.50}, "answer": 2.0}\n', "number", name="t.jsonl")
     text = Path("fixtures/facts/v1/cases.jsonl").read_text("utf-8")
