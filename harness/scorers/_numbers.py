@@ -76,6 +76,8 @@ class NumberFormat:
     required: bool = False
 
     def __post_init__(self) -> None:
+        if self.decimal not in (".", ","):
+            raise UsageError(f"decimal: expected one of . and ,, got {self.decimal!a}")
         if self.thousands not in _THOUSANDS:
             raise UsageError(f"thousands: expected one of {', '.join(map(ascii, _THOUSANDS))}, got {self.thousands!a}")
         if self.thousands == self.decimal:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.scorers import NORMALISERS, compare_sets, find_quote, matches
+from tests.harness.suites.manifest.asked import comes_to
 
 RULES = {"label": "label", "number": "number", "choice letter": "choice"}
 
@@ -36,3 +37,17 @@ def test_quotes_reach_the_tiers_that_d11_says(shared: Path) -> None:
         found = find_quote(source, case["input"]["quote"])
         assert found.tier == case["expected"]["tier"], case["id"]
         assert [source[start:end] for start, end in found.spans] == list(found.texts)
+
+
+SCORED = {
+    "label": 'scorer = "exact"',
+    "number": 'scorer = "number"',
+    "choice letter": 'scorer = "choice"\nletters = "ABCD"',
+}
+
+
+def test_the_scorers_of_a_manifest_judge_as_d7_says(shared: Path) -> None:
+    for case in given(shared, "D7"):
+        table = SCORED[case["input"]["rule"].partition(":")[0]]
+        found = comes_to(table, case["input"]["pred"], case["input"]["gold"])
+        assert (found.outcome == "correct") is case["expected"]["match"], case["id"]

@@ -45,7 +45,7 @@ def test_two_spellings_of_one_label_match(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("nothing", ["", " ", "\u00a0\u200b\ufeff", "…", "...", '""', "(.)", "“”"])
-@pytest.mark.parametrize("rule", NORMALISERS.values(), ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", [LABEL, NUMBER, CHOICE], ids=lambda rule: rule.name)
 def test_what_has_no_normal_form_matches_nothing_not_even_itself(rule: object, nothing: str) -> None:
     assert rule.of(nothing) == ""  # type: ignore[attr-defined]
     assert not matches(rule, nothing, nothing)  # type: ignore[arg-type]
@@ -120,6 +120,13 @@ def test_a_normaliser_is_named_with_its_version() -> None:
     for unknown in ("label/2", "labels", "", "label/"):
         with pytest.raises(HarnessError, match="expected a normaliser out of label/1, number/1, choice/1"):
             normaliser(unknown)
+
+
+def test_under_text_only_the_outer_space_is_nothing_and_what_is_not_drawn() -> None:
+    rule = NORMALISERS["text"]
+    assert [rule.of(each) for each in ("", " \n", "\u200b\ufeff", " ... ", " A  b ")] == ["", "", "", "...", "A  b"]
+    assert not matches(rule, "", " ")
+    assert not matches(rule, "Paris", "paris")
 
 
 @given(ANY_TEXT)

@@ -1,0 +1,67 @@
+"""Choices: what names an option, what names two, and where it stands."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.scorers import OptionText, clashing, find_choice, read_choice
+
+OPTIONS = [OptionText("A", "a dog"), OptionText("B", "a cat"), OptionText("C", "a cat and a dog")]
+
+
+@given(st.text() | st.text(st.sampled_from("ABC ().*adogct,\n"), max_size=20))
+def test_what_is_a_choice_as_a_whole_is_the_one_that_is_found_in_it(text: str) -> None:
+    whole, found = read_choice(text, OPTIONS), find_choice(text, OPTIONS)
+    if whole.option is not None:
+        assert found == whole
+    for each in (whole, found):
+        assert (each.option is None) is (each.why != "")
+        assert 0 <= each.start <= each.end <= len(text)
+
+
+def test_the_longest_option_that_stands_there_is_the_one_that_is_named() -> None:
+    text = "I see a cat and a dog."
+    found = find_choice(text, OPTIONS)
+    assert (found.option, text[found.start : found.end]) == (2, "a cat and a dog")
+    assert find_choice("a cat, a dog", OPTIONS).why == "two_candidates"
+
+
+def test_by_letter_or_by_words_alone_the_other_names_nothing() -> None:
+    assert read_choice("B", OPTIONS, "text").why == "no_answer"
+    assert read_choice("a cat", OPTIONS, "letter").why == "no_answer"
+    assert find_choice("It's B: a dog", OPTIONS, "letter").option == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "by", "clash"),
+    [
+        (["x", "y"], "both", None),
+        (["x", "X."], "both", (0, 1)),
+        (["B", "y"], "both", (0, 1)),
+        (["A", "y"], "both", None),
+        (["B", "y"], "letter", None),
+        (["B", "A"], "text", None),
+        (["x", "x"], "letter", None),
+    ],
+)
+def test_options_that_an_answer_could_not_tell_apart_clash(options: list[str], by: str, clash: object) -> None:
+    listed = [OptionText(letter, text) for letter, text in zip("AB", options, strict=True)]
+    assert clashing(listed, by) == clash  # type: ignore[arg-type]
+
+
+def test_two_options_under_one_letter_clash() -> None:
+    assert clashing([OptionText("a", "x"), OptionText("A", "y")]) == (0, 1)
+    assert clashing([OptionText("a", "x"), OptionText("A", "y")], "text") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["not B. " * 50_000, "a cat " * 50_000, "((((" * 100_000, "the " * 100_000, "*" * 200_000]
+)
+def test_a_long_text_takes_a_time_that_grows_with_it_and_no_more(text: str) -> None:
+    started = time.monotonic()
+    find_choice(text, OPTIONS)
+    assert time.monotonic() - started < 15
