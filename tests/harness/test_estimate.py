@@ -11,11 +11,12 @@ import pytest
 from scipy import stats
 
 from harness._pilot import extrapolate
+from harness._prices import parse_prices
 from harness._student import t_quantile
 from tests.harness.counting import counting_server, told, unreadable
 from tests.harness.experiments import Experiment
 from tests.harness.models import Answer
-from tests.harness.test_run import perfect
+from tests.harness.test_run import ROOT, perfect
 from tests.harness.test_spend import PRICES, Made, experiment, plain, run, spend
 
 # The distribution and the interval
@@ -204,3 +205,13 @@ def test_failures_of_a_pilot_are_part_of_what_it_tells(tmp_path: Path) -> None:
     with counting_server(lambda prompt, number: unreadable(1000, 100)) as one:
         found = run(of, {"openai/b": one}, "--pilot", "3", "--epochs", "2", expect=3)
     assert "all use about 13,200 tokens (95%: 13,200 tokens to 13,200 tokens)" in found["errors"]
+
+
+def test_the_example_in_money_md_is_what_a_dry_run_prints_and_its_price_list_is_one(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "MONEY.md").read_text("utf-8")
+    listed = page.partition("```toml\n")[2].partition("```")[0]
+    assert len(parse_prices(listed.encode(), "docs/MONEY.md").entries) == 2
+    of = experiment(tmp_path, listed)
+    asked = ["--engine", "openai/some-model", "--base-url", "http://127.0.0.1:9/v1", "--max-tokens", "500"]
+    out, _ = of.start("harness", "run", "authority/v0", "--dry-run", *asked).communicate(timeout=60)
+    assert out == page.partition("```text\n")[2].partition("```")[0]
