@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from harness._rules import ruleset_from_frozen
 from harness.scorers import NORMALISERS
 from harness.suites.manifest import SCORERS
 from tests.harness.suites.manifest.asked import MANIFEST, case_of, comes_to, rules_of
@@ -121,6 +122,11 @@ def test_the_index_names_every_scorer_and_every_normaliser() -> None:
     text = page_of("README")
     assert {row.split("]")[0].strip("[") for row in tables(text, "| scorer |")} == set(NAMES)
     assert set(tables(text, "| name |")) == {each.label for each in NORMALISERS.values()}
+
+
+def test_the_rule_file_of_the_index_is_read_as_it_stands() -> None:
+    (block,) = re.findall(r"```toml\n(.*?)```", page_of("README"), re.DOTALL)
+    assert ruleset_from_frozen("index", block.encode(), "manifest").score["marker"] == "Answer:"
 
 
 def test_every_scorer_has_tests_of_its_own_with_properties() -> None:
