@@ -32,8 +32,8 @@ _API_ONLY = ReadRules.default()
 _REFUSALS = frozenset({"rate_limit", "overloaded", "http_503"})
 _REFUSED_WITHIN = frozenset({"inner_429", "inner_503", "inner_529"})
 _LONGEST_BACKOFF = 30
-_LONGEST_AFTER_REFUSAL = 8
-"""The pace sees to it that a refused request isn't sent too soon; its own wait need not grow as long."""
+_LONGEST_AFTER_REFUSAL = 2
+"""The pace sees to it that a server isn't asked too soon again; a cell's own wait need not grow as long."""
 
 
 @dataclass(frozen=True)

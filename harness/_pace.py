@@ -147,7 +147,7 @@ class Pace:
         rate = self.rate(now)
         if rate < math.inf:
             # What was late by a moment catches up, what was late by more is lost: a stall must not end in a burst.
-            slack = min(max(3 / rate, 0.02), 0.1)
+            slack = min(max(5 / rate, 0.03), 0.1)
             if self._full:
                 # It only grows while it is what holds the requests back, and not how many may be under way.
                 self._cut += max(0.0, now - slack - max(self._due, self._cut_at))
@@ -224,7 +224,8 @@ class Pace:
         open_for = self._active(0.0) - self._opened
         let_in = sum(not each.refused for each in self._log if each.active > self._opened)
         if let_in < min(_SAMPLES, 0.25 * self._rate):
-            self._sure = False
+            # Far off, and not known to be strict: what is lost is soon won back.
+            self._sure = self._calm > 1
             return 0.5
         return _AGAIN if self._reopened and open_for < 1.2 * _MEASURED else 1.0
 

@@ -32,6 +32,8 @@ __all__ = ["Host", "Pool"]
 UNREACHABLE = frozenset({"dns", "connect_refused", "tls"})
 UNREACHABLE_CELLS = 20
 REFUSED_CELLS = 3
+_AHEAD = 2
+"""Answers that are still being scored hold no connection; as many as that, in connections, are under way in all."""
 
 
 class Host(Protocol):
@@ -91,7 +93,7 @@ class Pool:
         self._waiting: deque[_Asking] = deque()
         self._again: list[tuple[float, int, _Asking]] = []
         self._pushed = 0
-        self._busy = 0
+        self._busy = self._asking = 0
         self._held = 0
         self._idle: list[Engine] = []
         # Since when nothing but refusals came, how many of them were too many, and how many cells ended so in a row.
@@ -125,15 +127,16 @@ class Pool:
                 return None
             now = self._clock()
             ready = bool(self._again) and self._again[0][0] <= now
-            begins = bool(self._waiting) and self._busy + self._held < self._most
+            begins = bool(self._waiting) and self._asking + self._held < self._most
             delay = math.inf
-            if (ready or begins) and self._busy < self._most:
+            if (ready or begins) and self._asking < self._most and self._busy < _AHEAD * self._most:
                 delay = self._pace.delay(now)
                 if delay <= 0:
                     asking = heapq.heappop(self._again)[2] if ready else self._waiting.popleft()
                     self._held -= asking.held
                     asking.held = False
                     self._busy += 1
+                    self._asking += 1
                     return asking, self._pace.sends(now)
             if not ready and self._again:
                 delay = min(delay, self._again[0][0] - now)
@@ -171,6 +174,7 @@ class Pool:
     def _judge(self, asking: _Asking, sent: Sent, exchange: Exchange, reading: Reading) -> float | None:
         """What an attempt says of the pace, and the seconds until the cell is asked again, None for never."""
         now, verdict = self._clock(), verdict_of(exchange, reading)
+        self._asking -= 1
         cut = self._pace.comes_back(sent, now, verdict, named_wait(reading))
         self._wake.set()
         refused = verdict == "refused"

@@ -125,7 +125,7 @@ class Progress(Protocol):
         ...
 
     def ended(self) -> None:
-        """Nothing more is asked."""
+        """The run is closed, or can't be."""
         ...
 
 
@@ -183,17 +183,18 @@ class Session:
         done = sum(self._settled(each) for each in self.planned.measurements)
         self.progress.started(self.planned.run, len(self.planned.measurements), done, self._by_candidate())
         try:
-            asyncio.run(self.ask_all())
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            status, reason = "interrupted", "stopped by the person who ran it"
-        except BaseExceptionGroup as group:
-            problem = _first(group)
-            if isinstance(problem, LedgerError):
-                raise problem from None
-            status, reason = "aborted", f"the harness failed: {problem!a}"[:2000]
+            try:
+                asyncio.run(self.ask_all())
+            except (KeyboardInterrupt, asyncio.CancelledError):
+                status, reason = "interrupted", "stopped by the person who ran it"
+            except BaseExceptionGroup as group:
+                problem = _first(group)
+                if isinstance(problem, LedgerError):
+                    raise problem from None
+                status, reason = "aborted", f"the harness failed: {problem!a}"[:2000]
+            return self.close(status, reason or self._why_stopped())
         finally:
             self.progress.ended()
-        return self.close(status, reason or self._why_stopped())
 
     def _by_candidate(self) -> Planned:
         found: dict[str, tuple[int, int]] = {}

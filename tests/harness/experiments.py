@@ -19,7 +19,7 @@ from typing import Any
 from tests.harness.models import Answer, ModelServer
 from tests.harness.test_run import BIN, ROOT, perfect
 
-__all__ = ["NO_ANSWER", "Experiment", "answering", "lines", "rewrite"]
+__all__ = ["NO_ANSWER", "Experiment", "answering", "copied_once", "lines", "rewrite"]
 
 NO_ANSWER = Answer(status=500, body=b'{"error": {"message": "down"}}')
 
@@ -55,7 +55,7 @@ class Experiment:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("LEDGER", "HARNESS"))}
         environ |= {"OPENAI_API_KEY": "sk-test-not-a-real-key", "ANTHROPIC_API_KEY": "sk-test-not-a-real-key"}
         environ |= {"LEDGER_DB": str(self.db), **self.environ}
-        environ["PYTHONPATH"] = str(self.source or _copied_once())
+        environ["PYTHONPATH"] = str(self.source or copied_once())
         return subprocess.Popen(
             [BIN / program, *arguments], cwd=self.folder, env=environ, text=True, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -111,12 +111,12 @@ class Experiment:
     def copy_source(self) -> Path:
         """Copies of both packages, to be changed and imported in the place of the project's."""
         self.source = self.folder / "source"
-        shutil.copytree(_copied_once(), self.source, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(copied_once(), self.source, ignore=shutil.ignore_patterns("__pycache__"))
         return self.source
 
 
 @cache
-def _copied_once() -> Path:
+def copied_once() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="eval-ledger-source-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for package in ("harness", "ledger"):

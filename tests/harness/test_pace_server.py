@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ledger import over_views
+from tests.harness.experiments import copied_once
 from tests.harness.limited import Limited, questions
 from tests.harness.limiters import Bucket, FixedWindow, Limiter, SlidingWindow
 from tests.harness.models import Answer, model_server
@@ -46,7 +47,8 @@ def harness(lab: Path, *arguments: str, expect: int = 0) -> tuple[Any, str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("LEDGER", "HARNESS"))}
     done = subprocess.run(
         [BIN / "harness", *arguments, "--db", str(lab / "ledger.db"), "--json"], cwd=lab, text=True,
-        env=environ | {"OPENAI_API_KEY": "sk-test-not-a-real-key"}, capture_output=True, timeout=900, check=False,
+        env=environ | {"OPENAI_API_KEY": "sk-test-not-a-real-key", "PYTHONPATH": str(copied_once())},
+        capture_output=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr
