@@ -19,7 +19,7 @@ from ledger import Ledger, over_views
 
 __all__ = [
     "FrozenRules", "Shelved", "about", "confirms", "find_any_rules", "frozen_rules", "list_rules", "open_if_there",
-    "reads", "use_of",
+    "reads", "scores", "use_of",
 ]  # fmt: skip
 
 _FROZEN = (
@@ -68,7 +68,8 @@ class Shelved:
             said = switches(self.rules)
             found |= {
                 "label": self.rules.label, "digest": self.rules.digest, "about": about(self.rules),
-                "reads": reads(self.rules), "confirms": confirms(self.rules), "primary": dict(self.rules.primary),
+                "reads": reads(self.rules), "confirms": confirms(self.rules),
+                "scores": scores(self.rules), "primary": dict(self.rules.primary),
                 "policy": said["unmeasured.policy"], "bars": [bar.text for bar in self.rules.bars],
             }  # fmt: skip
         found["frozen"] = self.frozen
@@ -98,6 +99,23 @@ def confirms(rules: RuleSet) -> list[str]:
     moved = {name: value for name, value in rules.confirm.items() if value != usual.get(name)}
     said = switches(rules)
     return [name if value is True else f"{name}={said[f'confirm.{name}']}" for name, value in moved.items()]
+
+
+def scores(rules: RuleSet) -> list[str]:
+    """The scorer that a rule set names, and its options that aren't as they are unless named; none for a suite with a
+    scorer of its own."""
+    entry = stages(rules.stages) if rules.stages else None
+    if entry is None or entry.score_rules is None or "scorer" not in rules.score:
+        return []
+    said = switches(rules)
+    # What a scorer has by itself can't be asked for where it needs an option, so it is told by what was written.
+    written: Mapping[str, Any] = tomllib.loads(rules.file.decode("utf-8")).get("score", {})
+    options = [name.removeprefix("score.") for name in said if name.startswith("score.")]
+    return [str(rules.score["scorer"])] + [
+        f"{name}={said[f'score.{name}']}"
+        for name in options
+        if name.partition(".")[0] in written and name.partition(".")[0] not in ("scorer", "primary", "metrics")
+    ]
 
 
 def frozen_rules(ledger: Ledger) -> tuple[FrozenRules, ...]:

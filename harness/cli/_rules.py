@@ -40,7 +40,7 @@ def list_(
     as_json: AsJson = False,
 ) -> int:
     """List the rule sets on disk and built in, and whether each stands frozen in the ledger."""
-    from harness._rules_shelf import about, confirms, list_rules, reads
+    from harness._rules_shelf import about, confirms, list_rules, reads, scores
 
     with _ledger(db) as ledger:
         found = list_rules(ledger, suite)
@@ -63,7 +63,8 @@ def list_(
         rows.append([
             each.suite or "(built in)", rules.label, ", ".join(reads(rules)) or "strict",
             ", ".join(confirms(rules)) or ("as the suite does" if rules.stages else ""),
-            ", ".join(filter(None, [*dict.fromkeys(rules.primary.values()), counts])), bars, stands, about(rules),
+            ", ".join(filter(None, [*dict.fromkeys(rules.primary.values()), *scores(rules), counts])), bars, stands,
+            about(rules),
         ])  # fmt: skip
     for line in table(["suite", "rule set", "reads", "confirms", "outcome", "bars", "frozen", "about"], rows):
         words(line)

@@ -134,3 +134,21 @@ def test_a_name_that_is_none_is_refused_with_what_there_is(
     (here / "other.db").write_text("no ledger")
     assert call(capsys, "list", "--db", "other.db", status=2)[1].startswith("error: ")
     assert call(capsys, "list", "--suite", "nope", status=2)[1].startswith("error: expected a suite")
+
+
+def test_list_and_show_say_which_scorer_a_manifest_suite_s_rules_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "fixtures" / "qa"
+    (folder / "v0").mkdir(parents=True)
+    (folder / "rules").mkdir()
+    (folder / "suite.toml").write_text('name = "qa"\nstages = "manifest"\nask = "text"\n')
+    (folder / "v0" / "cases.jsonl").write_text('{"id": "a", "input": "?", "gold": 1}\n')
+    (folder / "rules" / "near.toml").write_text('[read]\n[score]\nscorer = "number"\ntolerance = 0.50\n')
+    monkeypatch.chdir(tmp_path)
+    listed, _ = call(capsys, "list", "--json")
+    (near,) = [each for each in json.loads(listed)["rules"] if each["name"] == "near"]
+    assert near["scores"] == ["number/1", "tolerance=0.5"]
+    shown, _ = call(capsys, "show", "qa/near", "--json")
+    assert json.loads(shown)["switches"]["score.decimal"] == "."
+    assert "number/1, tolerance=0.5" in call(capsys, "list")[0]
