@@ -15,7 +15,7 @@ from typing import Any
 
 from harness._clusters import interval_by_case
 from harness._errors import HarnessError
-from harness._filter import NO_GROUP, Condition, check_key, filters_text, group_of, keep, known_key
+from harness._filter import Condition, check_key, filters_text, group_of, group_order, keep, known_key
 from harness._fingerprint import freeze_of, plan_of
 from harness._plan import applies_to
 from harness._report import RunReport
@@ -90,7 +90,7 @@ def narrow(ledger: Ledger, report: RunReport, conditions: Sequence[Condition] = 
 def _groups(
     data: Mapping[str, Any], cells: Sequence[_Cell], of: Mapping[tuple[str, str], str | None], by: str
 ) -> dict[str, Any]:
-    groups = sorted(set(of.values()), key=_order)
+    groups = sorted(set(of.values()), key=group_order)
     parts: dict[str | None, list[_Cell]] = {group: [] for group in groups}
     for each in cells:
         if each.place is not None and each.place in of:
@@ -103,17 +103,6 @@ def _groups(
         "by": by, "groups": [{"group": group, "cases": cases[group]} for group in groups],
         "not_placed": sum(each.place not in of for each in cells), "rows": rows,
     }  # fmt: skip
-
-
-def _order(group: str | None) -> tuple[int, float, str]:
-    """Numbers by value, then texts, then the cases without the key."""
-    if group is None:
-        return 2, 0.0, NO_GROUP
-    try:
-        value = float(group)
-    except ValueError:
-        return 1, 0.0, group
-    return (0, value, group) if math.isfinite(value) else (1, 0.0, group)
 
 
 # Figures

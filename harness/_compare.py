@@ -15,9 +15,18 @@ from harness._caveats import caveats
 from harness._comparable import Comparability, comparability
 from harness._contrast import Contrast, contrast
 from harness._errors import HarnessError, UsageError
-from harness._filter import Condition, filters_text, fits_all, keep
+from harness._filter import (
+    Condition,
+    check_key,
+    filters_text,
+    fits_all,
+    group_of,
+    group_order,
+    keep,
+    known_key,
+)
 from harness._fingerprint import freeze_of, plan_of
-from harness._pairs import Answer, CaseKey, Missing, metric_pairs, missing_of, pair_up, read_side
+from harness._pairs import Answer, CaseKey, Missing, Pair, metric_pairs, missing_of, pair_up, read_side
 from harness._sides import Duel, Side, name_duels
 from harness._suite import Case
 from harness._thaw import thaw_cases
@@ -32,6 +41,15 @@ _METRICS = over_views(
 _REPEATABILITY = over_views(
     "SELECT cases, repeated, changed FROM repeatability WHERE run = ? AND rules = ? AND candidate = ?"
 )
+
+
+@dataclass(frozen=True)
+class Group:
+    """The cases that a key has the same value of (None: that lack it), and each metric over those that are paired."""
+
+    name: str | None
+    cases: int
+    metrics: tuple[Contrast, ...]
 
 
 @dataclass(frozen=True)
@@ -53,6 +71,7 @@ class Compared:
     missing: tuple[Missing, ...] = ()
     repeatability: Mapping[str, Mapping[str, int]] | None = None
     stages: tuple[Mapping[str, Any], ...] = ()
+    groups: tuple[Group, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
@@ -68,6 +87,10 @@ class Compared:
             "unshared_metrics": list(self.unshared), "missing": [each.as_json() for each in self.missing],
             "repeatability": {name: dict(row) for name, row in (self.repeatability or {}).items()},
             "flips": [dict(each) for each in self.stages],
+            "groups": [
+                {"group": each.name, "cases": each.cases, "metrics": [found.as_json() for found in each.metrics]}
+                for each in self.groups
+            ],
         }  # fmt: skip
 
 
@@ -79,6 +102,7 @@ class Comparison:
     pairs: tuple[Compared, ...]
     forced: bool
     filters: tuple[Condition, ...] = ()
+    by: str = ""
 
     @property
     def part(self) -> str:
@@ -94,29 +118,32 @@ class Comparison:
         """The documented JSON form."""
         return {
             "comparable": all(each.comparability.comparable for each in self.pairs), "forced": self.forced,
-            "filter": [each.text for each in self.filters],
+            "filter": [each.text for each in self.filters], "by": self.by,
             "comparisons": [each.as_json() for each in self.pairs],
         }  # fmt: skip
 
 
 def compare(
     ledger: Ledger, a: str, b: str | None = None, *, rules: Sequence[str] = (), metrics: Sequence[str] = (),
-    force: bool = False, filters: Sequence[Condition] = (),
+    force: bool = False, filters: Sequence[Condition] = (), by: str = "",
 ) -> Comparison:  # fmt: skip
     """Compare what `a` and `b` name (see harness._sides) under each rule set; `metrics` keeps only these, `filters` the
-    cases that meet every condition by the labels that A's run froze (B's, where A lacks the case).
+    cases that meet every condition by the labels that A's run froze (B's, where A lacks the case). `by` is a key of
+    those labels, by whose values every metric is compared group by group too.
 
     Raises UsageError, saying what can be named; NotFound for a run that isn't there. What isn't comparable is no error:
     the pair says so, without numbers unless `force` is given.
     """
+    if by:
+        check_key(by, "--by")
     duels = name_duels(ledger, a, b, rules)
-    pairs = tuple(_compared(ledger, duel, metrics, filters, force=force) for duel in duels)
+    pairs = tuple(_compared(ledger, duel, metrics, filters, by, force=force) for duel in duels)
     known = {each["metric"] for duel in duels for side in (duel.a, duel.b) for each in _metrics_of(ledger, side)}
     for name in metrics:
         if name not in known:
             raise UsageError(f"--metric: expected one of {', '.join(sorted(known)) or 'none'}, got {name!a}")
     forced = force and any(not each.comparability.comparable for each in pairs)
-    return Comparison(pairs, forced, tuple(filters))
+    return Comparison(pairs, forced, tuple(filters), by)
 
 
 def _metrics_of(ledger: Ledger, side: Side) -> list[dict[str, Any]]:
@@ -124,7 +151,7 @@ def _metrics_of(ledger: Ledger, side: Side) -> list[dict[str, Any]]:
 
 
 def _compared(
-    ledger: Ledger, duel: Duel, only: Sequence[str], filters: Sequence[Condition], *, force: bool
+    ledger: Ledger, duel: Duel, only: Sequence[str], filters: Sequence[Condition], by: str, *, force: bool
 ) -> Compared:  # fmt: skip
     found = comparability(ledger, duel)
     warnings = _warnings(ledger, duel)
@@ -134,25 +161,43 @@ def _compared(
     # Where the arms differ (and somebody insisted), a case is the same case in either.
     with_arm = found.a.components["arms"] == found.b.components["arms"]
     left, right = (read_side(ledger, s.run, s.candidate, s.rules, with_arm=with_arm) for s in (a, b))
+    cases = _cases_of(ledger, duel, left, right) if filters or by else {}
     if filters:
-        left, right = _kept(ledger, duel, left, right, filters)
+        keep(list(cases.values()), filters)
+        fitting = {key for key, place in cases.items() if fits_all(filters, *place)}
+        # Cells whose case was withheld stay, to be listed.
+        left, right = ([each for each in side if each.key is None or each.key in fitting] for side in (left, right))
     pairs = pair_up(left, right)
     ours, theirs = _metrics_of(ledger, a), _metrics_of(ledger, b)
     kinds = {row["metric"]: row["kind"] for row in theirs}
     shared = [row for row in ours if kinds.get(row["metric"]) == row["kind"]]
     names = {row["metric"] for row in shared}
     direction = _directions(ledger, a)
-    contrasts = [
-        contrast(
-            metric_pairs(pairs, row["metric"]), kind=row["kind"], primary=bool(row["is_primary"]),
-            higher_is_better=direction.get(row["metric"]),
-        )
-        for row in sorted(shared, key=lambda row: (not row["is_primary"], row["position"]))
+    chosen = [
+        row for row in sorted(shared, key=lambda row: (not row["is_primary"], row["position"]))
         if not only or row["metric"] in only
     ]  # fmt: skip
+
+    def contrasts(some: Sequence[Pair]) -> tuple[Contrast, ...]:
+        return tuple(
+            contrast(
+                metric_pairs(some, row["metric"]), kind=row["kind"], primary=bool(row["is_primary"]),
+                higher_is_better=direction.get(row["metric"]),
+            )
+            for row in chosen
+        )  # fmt: skip
+
+    groups: list[Group] = []
+    if by:
+        known_key([cases[pair.key] for pair in pairs if pair.key in cases], by, "--by")
+        of = {pair.key: group_of(by, *cases[pair.key]) for pair in pairs if pair.key in cases}
+        for name in sorted(set(of.values()), key=group_order):
+            some = [pair for pair in pairs if pair.key in of and of[pair.key] == name]
+            groups.append(Group(name, sum(bool(pair.a and pair.b) for pair in some), contrasts(some)))
     return Compared(
         duel, found, warnings, shown=True, cases=sum(bool(pair.a and pair.b) for pair in pairs),
-        metrics=tuple(contrasts),
+        metrics=contrasts(pairs),
+        groups=tuple(groups),
         unshared=tuple(dict.fromkeys(row["metric"] for row in (*ours, *theirs) if row["metric"] not in names)),
         missing=tuple(missing_of(pairs, left, right)),
         # Counted by a view, over whole runs.
@@ -164,27 +209,21 @@ def _compared(
     )  # fmt: skip
 
 
-def _kept(
-    ledger: Ledger, duel: Duel, left: Sequence[Answer], right: Sequence[Answer], filters: Sequence[Condition]
-) -> tuple[list[Answer], list[Answer]]:
-    """The cells of both sides whose case meets the conditions; those whose case was withheld stay, to be listed.
+def _cases_of(
+    ledger: Ledger, duel: Duel, left: Sequence[Answer], right: Sequence[Answer]
+) -> dict[CaseKey, tuple[str, Case]]:
+    """Every case of either side, as A's run froze it (B's, where A lacks it), with its fixture.
 
-    Raises UsageError for conditions that no case meets, RefusedError where the frozen cases were withheld.
+    Raises RefusedError where the frozen cases were withheld.
     """
-    fitting: dict[CaseKey, bool] = {}
-    placed: list[tuple[str, Case]] = []
+    found: dict[CaseKey, tuple[str, Case]] = {}
     for side, answers in ((duel.a, left), (duel.b, right)):
         cases = thaw_cases(ledger, plan_of(ledger, side.run))
         for each in answers:
             case = cases.get((each.fixture, each.case))
-            if each.key is not None and each.key not in fitting and case is not None:
-                fitting[each.key] = fits_all(filters, each.fixture, case)
-                placed.append((each.fixture, case))
-    keep(placed, filters)
-    mine, theirs = (
-        [each for each in side if each.key is None or fitting.get(each.key, False)] for side in (left, right)
-    )  # fmt: skip
-    return mine, theirs
+            if each.key is not None and case is not None:
+                found.setdefault(each.key, (each.fixture, case))
+    return found
 
 
 def _directions(ledger: Ledger, side: Side) -> dict[str, bool]:

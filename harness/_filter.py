@@ -13,6 +13,7 @@ Of a list, one element that fits is enough; != asks that none equals. A case wit
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -165,6 +166,17 @@ def group_of(key: str, fixture: str, case: Case) -> str | None:
     if isinstance(value, list | Mapping):
         return json.dumps(value, default=_number, ensure_ascii=False)
     return _text(value)
+
+
+def group_order(group: str | None) -> tuple[int, float, str]:
+    """Numbers by value, then texts, then the cases without the key."""
+    if group is None:
+        return 2, 0.0, NO_GROUP
+    try:
+        value = float(group)
+    except ValueError:
+        return 1, 0.0, group
+    return (0, value, group) if math.isfinite(value) else (1, 0.0, group)
 
 
 # Values

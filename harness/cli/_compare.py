@@ -33,6 +33,7 @@ def compare(
             help="Only cases such as meta.topic=law (= != ~ < <= > >=); repeated: all of them. Post hoc, and said so.",
         ),
     ] = None,
+    by: Annotated[str, typer.Option(metavar="KEY", help="Group by group too, such as by meta.topic.")] = "",
     force: Annotated[
         bool, typer.Option("--force", help="Show what isn't comparable all the same, under a banner.")
     ] = False,
@@ -48,7 +49,7 @@ def compare(
     with Ledger.open(db, read_only=True) as ledger:
         conditions = read_filters(filters or ())
         found = compare_sides(
-            ledger, a, b, rules=rules or (), metrics=metric or (), force=force, filters=conditions
+            ledger, a, b, rules=rules or (), metrics=metric or (), force=force, filters=conditions, by=by
         )  # fmt: skip
     words = Words(as_json=False)
     if as_json:

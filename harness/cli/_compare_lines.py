@@ -10,12 +10,14 @@ from typing import Any
 
 from harness._compare import Compared, Comparison
 from harness._contrast import Contrast, shown_p
+from harness._filter import NO_GROUP
 from harness._pairs import Missing
 from ledger.cli import table
 
 __all__ = ["compare_lines"]
 
 _SHOWN = 12
+_GROUPS_SHOWN = 50
 _UNSHOWN = "the JSON form has all"
 
 
@@ -30,6 +32,7 @@ def compare_lines(found: Comparison) -> Iterator[str]:
         if at:
             yield ""
         yield from _pair(pair)
+        yield from _groups(pair, found.by)
     if any(each.p is not None for pair in found.pairs for each in pair.metrics):
         yield ""
         yield "Each p is of one test, uncorrected for the number of metrics and rule sets shown."
@@ -91,6 +94,24 @@ def _numbers(pair: Compared) -> Iterator[str]:
                 f"{name.upper()}: {row['changed']} of {row['repeated']} repeated cases changed outcome between"
                 " identical repeats"
             )
+
+
+def _groups(pair: Compared, by: str) -> Iterator[str]:
+    if not pair.groups:
+        return
+    yield ""
+    yield f"By {by}, each group a part of the cases, chosen when the answers were known (post hoc):"
+    some = pair.groups[:_GROUPS_SHOWN]
+    yield from table(
+        [by, "cases", "metric", "A", "B", "only A", "only B", "A - B", "95% interval", "exact McNemar p"],
+        [
+            [NO_GROUP if group.name is None else group.name, group.cases, *(row[0:3]), *(row[4:6]), *(row[7:])]
+            for group in some for row in map(_row, group.metrics)
+        ],
+    )  # fmt: skip
+    if len(pair.groups) > len(some):
+        yield f"{len(pair.groups) - len(some)} of the {len(pair.groups)} groups are left out here; {_UNSHOWN}"
+    yield "The more groups, the likelier one of them stands out by chance: no p here is corrected for that."
 
 
 def _row(each: Contrast) -> list[object]:

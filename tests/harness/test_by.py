@@ -148,6 +148,18 @@ def test_compare_of_some_cases_pairs_those_alone(asked: Capitals) -> None:
     assert out.startswith("SUBSET: only cases where meta.region=asia")
 
 
+def test_compare_by_group_pairs_the_cases_of_each_group(asked: Capitals) -> None:
+    (pair,) = asked.harness("compare", "latest", "--metric", "correct", "--by", "meta.region")["comparisons"]
+    groups = {each["group"]: (each["cases"], each["metrics"][0]["only_b"]) for each in pair["groups"]}
+    assert groups == {"asia": (2, 2), "europe": (3, 1), None: (1, 1)}
+    alone = asked.harness("compare", "latest", "--metric", "correct", "--filter", "meta.region=europe")
+    europe = next(each for each in pair["groups"] if each["group"] == "europe")
+    assert europe["metrics"] == alone["comparisons"][0]["metrics"]
+    out, _ = asked.words("compare", "latest", "--by", "meta.region")
+    assert "By meta.region, each group a part" in out and "(none)" in out and "by chance" in out
+    assert "no case has 'meta.continent'" in asked.words("compare", "latest", "--by", "meta.continent", expect=2)[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
