@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from harness._candidate import Candidate
+from harness._candidate import Candidate, Protocol
 from harness._errors import EngineError, SuiteError
 from harness._filter import Condition, keep
 from harness._rules import RuleSet
@@ -39,7 +39,7 @@ def check_fit(
     check_golds(stages, rules, cases)
     for prompt, name in {each.prompt: each.prompt_name or suite.prompt_name for each in candidates}.items():
         check_asks(stages, prompt, cases, name)
-        mine = {each.protocol: each.label for each in candidates if each.prompt == prompt}
+        mine: dict[Protocol, str] = {each.protocol: each.label for each in candidates if each.prompt == prompt}
         for where, case in cases:
             chat = stages.messages(prompt, case.input)
             for protocol, label in mine.items():
