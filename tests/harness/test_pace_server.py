@@ -96,7 +96,7 @@ def a_credit_that_ends(lab: Path, cells: int, limiter: Limiter, credit: int) -> 
         done, told = run(lab, engines, expect=3)
         assert poor.count("let_in") == credit
         assert poor.count("broke") <= 8
-        assert "openai/poor: refused for its rate; slowed to" in told
+        assert ("openai/poor: refused for its rate; slowed to" in told) == (poor.count("refused") > 0)
         assert "openai/poor: billing; not asking it any more" in told
         assert rich.count("let_in") == cells
         assert outcomes(lab, done["run"], "openai/rich") == {"correct": cells}
@@ -118,9 +118,9 @@ def a_credit_that_ends(lab: Path, cells: int, limiter: Limiter, credit: int) -> 
 
 
 def test_a_server_with_a_rate_limit_that_dies_of_credit_is_asked_at_its_pace_and_resumed(lab: Path) -> None:
-    seen = a_credit_that_ends(lab, 400, SlidingWindow(60), 160)
-    # A storm would be a refusal for every answer; what the machine's load adds is far from that.
-    assert seen.count("refused") < 80
+    seen = a_credit_that_ends(lab, 160, SlidingWindow(20), 60)
+    # Slow enough to be reached on a busy machine. A storm would be several refusals for every answer.
+    assert 0 < seen.count("refused") < 45
 
 
 @pytest.mark.long
