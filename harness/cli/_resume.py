@@ -45,7 +45,9 @@ def resume(
     stream: Annotated[bool | None, typer.Option("--stream/--no-stream", help="Compared with the run's own.")] = None,
     arm: Annotated[str | None, typer.Option(help="Compared with the run's own.")] = None,
     max_connections: Annotated[int, typer.Option(min=1, max=1000, help="At once, for each candidate.")] = 8,
-    max_retries: Annotated[int, typer.Option(min=0, help="Attempts after the first, where it may help; see docs/PACE.md.")] = 3,
+    max_retries: Annotated[
+        int, typer.Option(min=0, help="Attempts after the first, where it may help; see docs/PACE.md.")
+    ] = 3,
     max_wait: Annotated[float, typer.Option(min=0, help="The longest single wait before a retry, in seconds.")] = 60,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for one attempt, first byte to last.")] = 300,
     log_json: LogJson = False,

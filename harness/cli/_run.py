@@ -65,7 +65,8 @@ def run(
         int | None, typer.Option(min=1, max=1000, show_default="8", help="At once, for each candidate.")
     ] = None,
     max_retries: Annotated[
-        int | None, typer.Option(min=0, show_default="3", help="Attempts after the first, where asking again may help.")
+        int | None,
+        typer.Option(min=0, show_default="3", help="Attempts after the first, where it may help; see docs/PACE.md."),
     ] = None,
     max_wait: Annotated[
         float | None, typer.Option(min=0, show_default="60", help="The longest single wait before a retry, in seconds.")
