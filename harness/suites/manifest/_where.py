@@ -208,24 +208,22 @@ def _marker(marker: str) -> re.Pattern[str]:
 
 def _after(whole: str, start: int, end: int, marker: str, *, rest: bool) -> Iterable[Region]:
     marks = list(_marker(marker).finditer(whole, start, end))
-    begins = {found.start() for found in marks}
-    for found in marks:
+    # What follows a mark ends where the next one stands, so many marks are no more work than one.
+    for found, stop in zip(marks, [*(each.start() for each in marks[1:]), end], strict=False):
         at, opened = found.end(), found["open"]
         if opened and found["mid"] != opened:
             if whole.startswith(opened, at):
                 at, opened = at + len(opened), ""
         else:
             opened = ""
-        first, last = _trim(whole, at, end)
+        first, last = _trim(whole, at, stop)
         if not rest and first < last:
             last = _line_end(whole, first, last)
         first, last = _trim(whole, first, last)
-        if first in begins:
-            last = first  # the mark once more: nothing stands behind this one
         inner = whole[first:last]
         if inner.startswith(("```", "~~~")):
-            begin, stop = unfence(whole[first : _trim(whole, at, end)[1]])
-            first, last = first + begin, first + stop
+            begin, close = unfence(whole[first : _trim(whole, at, stop)[1]])
+            first, last = first + begin, first + close
         elif opened and inner.endswith(opened) and not inner.startswith(opened):
             first, last = _trim(whole, first, last - len(opened))
         yield Region(whole, first, last)

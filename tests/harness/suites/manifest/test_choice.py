@@ -27,6 +27,7 @@ def fit(texts: list[str]) -> bool:
 def test_shuffled_options_never_change_what_an_answer_comes_to(texts: list[str], data: st.DataObject) -> None:
     assume(fit(texts))
     shuffled = data.draw(st.permutations(texts))
+    assume(fit(shuffled))  # a text that is the letter of another place is refused there
     gold, meant = data.draw(st.sampled_from(texts)), data.draw(st.sampled_from(texts))
     found = set()
     for order in (texts, shuffled):

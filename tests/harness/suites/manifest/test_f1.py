@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -98,3 +99,11 @@ def test_the_given_set_cases_come_out_the_same_through_the_scorer(shared: Path) 
         assert found.metrics["exact"] == expected["exact"], case["id"]
         assert found.metrics.get("recall") == expected["recall"], case["id"]
         assert found.verdict == expected.get("outcome", found.verdict), case["id"]
+
+
+def test_a_mark_that_stands_often_with_the_same_list_is_one_answer_and_no_more_work() -> None:
+    after = f'{LINES}\nat = "after"\nmarker = "Answer:"'
+    started = time.monotonic()
+    assert comes_to(after, "Answer: Rome\n" * 20_000, ["Rome"]).metrics["exact"] == 1
+    assert str(comes_to(after, "Answer: Rome\nAnswer: Bonn\n", ["Rome"])) == "ambiguous: two_candidates"
+    assert time.monotonic() - started < 15
