@@ -2,7 +2,8 @@
 -- what is known: 'counted' (the reply tells its tokens), 'refused' (an error status came: nothing was produced), 'unsent'
 -- (no connection was made), or 'unknown': no reply, a cut one, or one that tells no tokens; it may have been paid for, and
 -- its tokens are NULL, never 0. `input_tokens` leaves out what was read from a cache or written to one (`cached_tokens`,
--- `cache_write_tokens`), for every protocol. `output_tokens` includes reasoning.
+-- `cache_write_tokens`), for every protocol. `output_tokens` includes reasoning. `whole` says that a whole reply came: what the
+-- first part of a stream tells of its tokens is no count of the whole, and is not taken for one.
 
 CREATE VIEW usage AS
 SELECT
@@ -23,7 +24,9 @@ SELECT
   tokens.value ->> 0 AS input_tokens,
   tokens.value ->> 1 AS cached_tokens,
   tokens.value ->> 2 AS cache_write_tokens,
-  tokens.value ->> 3 AS output_tokens
+  tokens.value ->> 3 AS output_tokens,
+  response.seq IS NOT NULL AND fault.seq IS NULL AND coalesce(parse.body ->> '$.reason', '') NOT IN (
+    'stream_cut', 'short_body', 'decode_cut', 'timeout', 'connection_reset', 'protocol', 'fate_unknown') AS whole
 FROM events AS request
 LEFT JOIN events AS response ON response.seq = (
   SELECT max(effect.seq) FROM edges CROSS JOIN events AS effect ON effect.seq = edges.effect
@@ -49,6 +52,7 @@ LEFT JOIN json_each(json_array((
       coalesce(counts ->> '$.output_tokens', counts ->> '$.completion_tokens', counts ->> '$.eval_count') AS given
     FROM (SELECT parse.body -> '$.usage' AS counts)
   )
-  WHERE taken >= 0 AND given IS NOT NULL
+  WHERE taken >= 0 AND given IS NOT NULL AND fault.seq IS NULL AND coalesce(parse.body ->> '$.reason', '') NOT IN (
+    'stream_cut', 'short_body', 'decode_cut', 'timeout', 'connection_reset', 'protocol', 'fate_unknown')
 ))) AS tokens
 WHERE request.kind = 'request';
