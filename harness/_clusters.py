@@ -27,13 +27,16 @@ FEWEST = 10
 """So many cases must there be before they are resampled."""
 _Z = 1.959963984540054  # as in the view scoreboard
 
+# A case is known by its place among the cells of its candidate and epoch, also where a cell's body is withheld: a
+# plan's cells stand candidate by candidate, epoch by epoch, with the cases in one order.
 _VALUES = (
     "SELECT scores.rules AS rules, figure.key AS metric, coalesce(cell.body ->> '$.candidate', ("
     " SELECT candidate FROM cell_candidates AS planned WHERE planned.seq = cell.seq)) AS candidate,"
-    " coalesce((cell.body ->> '$.input') || ' ' || (cell.body ->> '$.twin') || ' ' || (cell.body ->> '$.arm'),"
-    " 'cell ' || cell.cell) AS cluster, sum(figure.value) AS total, count(*) AS n"
+    " (cell.cell - 1) % max(1, (plan.body ->> '$.cells') / max(1, json_array_length(plan.body, '$.candidates')"
+    " * (plan.body ->> '$.epochs'))) AS cluster, sum(figure.value) AS total, count(*) AS n"
     " FROM scores CROSS JOIN json_each(scores.metrics) AS figure"
     " CROSS JOIN events AS cell ON cell.run = scores.run AND cell.kind = 'cell' AND cell.cell = scores.cell"
+    " CROSS JOIN events AS plan ON plan.run = scores.run AND plan.kind = 'plan'"
     " WHERE scores.run = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, min(cell.cell)"
 )
 

@@ -160,11 +160,11 @@ class Pool:
             seconds = self._judge(asking, sent, exchange, reading)
             self._host.heard(asking.measurement, exchange, reading)
             if seconds is None or self._host.stopped(self._candidate):
+                self._held -= asking.held
                 await self._host.settle(asking.measurement, exchange, reading)
                 return
             until = self._clock() + seconds
             await write_wait(self._ledger, place, exchange, reading, seconds)
-            self._held += asking.held
             self._pushed += 1
             heapq.heappush(self._again, (until, self._pushed, asking))
         finally:
@@ -185,7 +185,9 @@ class Pool:
         seconds = asking.worn.wait(reading, self._patience, refused=refused, now=now)
         if self._too_many > self._patience.max_retries and not self._candidate.recorded:
             seconds = None
+        # At once, not after the wait was written down: in between another cell would begin in its place.
         asking.held = seconds is not None and not refused
+        self._held += asking.held
         if cut is not None:
             self._host.paced(self._candidate, cut)
         if seconds is None:

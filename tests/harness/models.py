@@ -110,6 +110,7 @@ def model_server(
 
     class Server(ThreadingHTTPServer):
         daemon_threads = True
+        request_queue_size = 128
 
         def handle_error(self, request: object, client_address: object) -> None:
             """A client that was killed is no news."""

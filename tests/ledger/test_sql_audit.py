@@ -232,6 +232,7 @@ LEDGER: dict[str, list[list[object]]] = {
 NOBODY = ["--base-url", "http://127.0.0.1:9/v1", "--max-retries", 0]
 HARNESS: dict[str, list[list[object]]] = {
     "suites": [[]],
+    "new": [["worked"]],
     "freeze": [["authority", "--db", "made.db", "--prediction", "expected.toml"]],
     "run": [["authority", "--engine", "replay/old.db", "--db", "made.db", "--limit", 2]],
     "probe": [["openai/x", "--prompt", "hi", *NOBODY]],
@@ -270,7 +271,7 @@ def test_while_every_command_runs_nothing_but_a_redaction_changes_what_stands(
     measured_ledger(tmp_path / "ledger.db")
     shutil.copyfile(ROOT / "ledger.db", tmp_path / "old.db")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"a": 1}')))
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures")
     put(tmp_path / "run.json", sample())
     put(tmp_path / "glasshouse_v0.json", fixture())
     (tmp_path / "expected.toml").write_text('suite = "authority"\n[[expect]]\nbar = "exact >= 1/2"\n')

@@ -124,7 +124,7 @@ def test_an_empty_answer_to_a_negative_passes(case: Case) -> None:
 
 def test_the_message_shows_every_item_with_its_id_and_nothing_of_the_gold() -> None:
     for case in CASES:
-        (message,) = AUTHORITY.messages(SUITE.prompt, case.input)
+        (message,) = AUTHORITY.messages(SUITE.prompt, case.input).messages
         assert message["role"] == "user"
         assert "{{" not in message["content"]
         assert all(f"\n{name}: {text}\n" in message["content"] for name, text in items(case.input).items())
@@ -133,7 +133,7 @@ def test_the_message_shows_every_item_with_its_id_and_nothing_of_the_gold() -> N
 
 
 def test_a_case_that_holds_a_placeholder_is_not_filled_in_again() -> None:
-    (message,) = AUTHORITY.messages("{{title}}|{{items}}", {"text": "# {{items}}\n- {{title}}\n"})
+    (message,) = AUTHORITY.messages("{{title}}|{{items}}", {"text": "# {{items}}\n- {{title}}\n"}).messages
     assert message["content"] == "{{items}}|M001: {{title}}"
 
 
