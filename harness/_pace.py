@@ -38,7 +38,10 @@ _A_PROBE: Final = 60.0
 _UNSURE_DOUBLES: Final = 1.0
 _CALMEST: Final = 16.0
 _STREAK_SECONDS: Final = 0.1
-_AGAIN: Final = 0.85
+_AGAIN, _SOON = 0.85, 2.5
+"""What the rate comes down to when it closes again within so many seconds of having opened."""
+_LATELY: Final = 2.0
+"""Seconds over which what was let in, the rests included, is no reason to ask for less than nearly as much."""
 _SLOWEST: Final = 1 / 30
 _STREAK: Final = 3
 """Refusals in a row, one of them of a request sent after the first was known, that mean: closed for now."""
@@ -183,11 +186,11 @@ class Pace:
     def _refused(self, sent: Sent, now: float, wait: float | None, *, probe: bool) -> Cut | None:
         sent.refused = True
         if self._closed_at is not None:
-            if probe and wait is None:
+            if probe:
                 self._rest = min(2 * self._rest, _LONGEST)
-                self._resting_until = now + self._rest
-            elif wait is not None:
-                self._resting_until = max(self._resting_until, now + wait)
+                self._resting_until = now + max(self._rest, wait or 0.0)
+            else:
+                self._resting_until = max(self._resting_until, now + (wait or 0.0))
             return None
         if self._streak == 0:
             self._streak_from = now
@@ -199,7 +202,8 @@ class Pace:
             self._rest = (
                 self._first_rest if self._rate == math.inf else max(self._first_rest, min(0.5 / self._rate, 1.0))
             )
-            self._resting_until = now + (self._rest if wait is None else wait)
+            # A server that names no wait worth the name (Retry-After: 0) is left in peace all the same.
+            self._resting_until = now + max(self._rest, wait or 0.0)
             if self._sure and self._reopened:
                 self._calm = min(4 * self._calm, _CALMEST)
         return Cut(self._at_once(now), self.rate(now)) if slowed or halved else None
@@ -208,7 +212,8 @@ class Pace:
         """The one that went ahead was let in."""
         assert self._closed_at is not None
         if self._rate < math.inf:
-            self._rate = max(_SLOWEST, self.rate(now) * self._how_far_off())
+            rate = self.rate(now)
+            self._rate = max(_SLOWEST, rate * self._how_far_off(), min(_UNDER * rate, self._let_in_lately(now)))
             self._due = now + 1 / self._rate
         self._first_rest = max(_SHORTEST, self._rest / 2)
         self._closed_for += now - self._closed_at
@@ -217,6 +222,10 @@ class Pace:
         self._cut = self._opened = self._active(now)
         self._cut_at = now
         self._streak, self._probe = 0, None
+
+    def _let_in_lately(self, until: float) -> float:
+        """A second, rests included; a little less. A few refusals at a window's end mustn't cost half of the rate."""
+        return 0.95 * sum(not each.refused for each in self._log if until - _LATELY < each.at <= until) / _LATELY
 
     def _how_far_off(self) -> float:
         """What the rate is multiplied with when a closed server lets in again: less, the sooner it had closed."""
@@ -227,7 +236,7 @@ class Pace:
             # Far off, and not known to be strict: what is lost is soon won back.
             self._sure = self._calm > 1
             return 0.5
-        return _AGAIN if self._reopened and open_for < 1.2 * _MEASURED else 1.0
+        return _AGAIN if self._reopened and open_for < _SOON else 1.0
 
     def _slow_down(self, sent: Sent, now: float) -> bool:
         """Cut the rate, where this refusal says something that the last cut didn't know."""
@@ -236,7 +245,7 @@ class Pace:
         found = self._first_rate(sent) if self._rate == math.inf else self._next_rate(sent, now)
         if found is None:
             return False
-        self._rate = max(_SLOWEST, found)
+        self._rate = max(_SLOWEST, found, min(self.rate(now), self._let_in_lately(sent.at)))
         self._cut, self._cut_at = self._active(now), now
         self._due = now + 1 / self._rate
         return True

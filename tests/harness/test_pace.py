@@ -20,6 +20,11 @@ def nothing(wait: float) -> None:
     """No Retry-After at all."""
 
 
+def zero(wait: float) -> float:
+    """Retry-After: 0, as some proxies have it whatever they mean."""
+    return 0.0
+
+
 def whole_seconds(wait: float) -> float:
     """Retry-After as most servers have it."""
     return float(max(1, math.ceil(wait)))
@@ -43,11 +48,11 @@ class Seen:
 
 def ask(
     limiter: Limiter, *, seconds: float, most: int = 8, latency: float = 0.0, tells: Tells = nothing,
-    cost: float = 0.005, pace: Pace | None = None,
+    cost: float = 0.005, pace: Pace | None = None, seed: int = 4,
 ) -> Seen:  # fmt: skip
     """Ask as fast as the pace allows. Each request costs the asker `cost` seconds; answers take `latency`, give or take
     a half, and refusals no longer; every way there and back takes up to 3 ms."""
-    chance = random.Random(4)
+    chance = random.Random(seed)
     pace = pace or Pace(most)
     now, free, count = 0.0, 0.0, 0
     seen = Seen([], [], [])
@@ -113,6 +118,25 @@ def test_a_limit_that_falls_is_followed_at_once_and_one_that_rises_within_second
 def test_a_server_that_counts_refused_requests_too_is_still_used() -> None:
     seen = ask(SlidingWindow(50, strict=True), seconds=30)
     assert seen.rate(3, 30) >= 40
+    assert seen.share_refused(3) < 0.05
+
+
+@pytest.mark.parametrize("seed", [4, 104, 204])
+def test_a_window_whose_end_falls_anywhere_ends_in_no_burst_and_rest_by_turns(seed: int) -> None:
+    seen = ask(FixedWindow(50, phase=0.3), seconds=30, latency=0.05, seed=seed)
+    assert seen.rate(3, 30) >= 43
+    assert seen.share_refused(3) < 0.04
+    assert seen.share_refused(10) < 0.02
+
+
+@pytest.mark.parametrize(
+    "limiter", [lambda: SlidingWindow(50, strict=True), lambda: Penalising(SlidingWindow(50), 1.0)],
+    ids=["counts refused ones", "punishes"],
+)  # fmt: skip
+@pytest.mark.parametrize("latency", [0.0, 0.05])
+def test_a_wait_of_zero_is_no_leave_to_storm(limiter: Callable[[], Limiter], latency: float) -> None:
+    seen = ask(limiter(), seconds=30, latency=latency, tells=zero)
+    assert seen.rate(3, 30) >= 35
     assert seen.share_refused(3) < 0.05
 
 
