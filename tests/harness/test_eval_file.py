@@ -13,7 +13,8 @@ from harness._eval_file import read_eval_file
 from harness._matrix import spread
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "RUNS.md"
-BLOCKS = re.findall(r"```toml\n(.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+README = DOCS.parents[1] / "README.md"
+BLOCKS = re.findall(r"```toml\n(.*?)```", DOCS.read_text("utf-8") + README.read_text("utf-8"), re.DOTALL)
 
 
 def read(folder: Path, text: str) -> list[str]:
