@@ -51,7 +51,7 @@ KITS: Final[Mapping[str, Kit]] = {
         Kit(
             "exact", "text", "The whole answer is the gold one; case, outer punctuation and white space don't count.",
             "Answer in as few words as you can, and write nothing else.",
-            'at = "whole"          # or "last_line", or "after" with marker = "Answer:"\n'
+            'at = "whole"          # or "first_line", "last_line", or "after" with marker = "Answer:"\n'
             'normalise = "label/1"   # what of a text doesn\'t count\n',
         ),
         Kit(
@@ -62,20 +62,23 @@ KITS: Final[Mapping[str, Kit]] = {
         Kit(
             "choice", "text", "The answer names one option, by its letter or its text; two options are no answer.",
             "Answer with the letter of the one right option, and write nothing else.",
-            "",
+            'at = "anywhere"       # the one option that it names; with "whole" nothing may stand around it\n',
             ("question", "options"),
         ),
         Kit(
             "number", "text", "The answer is one number, equal to the gold.",
             "Answer with the number alone, without a unit.",
+            'at = "anywhere"       # the one number in it; with "whole" nothing may stand around it\n'
             'decimal = "."\n'
+            '# thousands = ","    # 1,000 may be a thousand or one, and is refused unless this says which\n'
             '# units = ["kg"]     # a unit is refused unless it stands here\n'
             "# tolerance = 0.5    # how far off is right all the same\n",
         ),
         Kit(
             "regex", "text", "What the pattern's first group takes out of the answer is the gold.",
             "Think it through in a few sentences. Then end with one line of the form\nAnswer: …",
-"pattern = '(?im)^answer:[ \\t]*(.+)$'   # RE2; its first group is the answer\n"
+            "pattern = '(?im)^[#>*_\\s]*(?:the )?(?:final )?answer[*_]*[ \\t]*:[*_ \\t]*(.+?)[*_\\s]*$'   # RE2\n"
+            "# the first group of the pattern is the answer; two that differ are no answer\n"
             'normalise = "label/1"   # what of it does not count\n',
         ),
         Kit(

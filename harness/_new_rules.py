@@ -53,7 +53,9 @@ def _choice(kit: Kit, golds: Sequence[JSON], *, options: bool) -> Fitted:
         last = max((string.ascii_uppercase.find(gold.strip().upper()) for gold in named if letters), default=3)
         there = string.ascii_uppercase[: max(last, 3) + 1]
         note = f"The cases name no options (--options), so the letters {there} are what can be answered."
-        return Fitted(kit.rules(f'letters = "{there}"   # the options that there are\n'), kit.tail, (note,))
+        return Fitted(
+            kit.rules(f'{kit.options}letters = "{there}"   # the options that there are\n'), kit.tail, (note,)
+        )
     # A 0 is what tells an index from a number that counts from 1.
     whole = [gold for gold in golds if isinstance(gold, int) or (isinstance(gold, str) and gold.strip().isdigit())]
     by_index = len(whole) == len(golds) and any(int(str(gold)) == 0 for gold in whole)
@@ -62,7 +64,7 @@ def _choice(kit: Kit, golds: Sequence[JSON], *, options: bool) -> Fitted:
     lines = (
         f'options = "options"   # the field of a case that holds them\ngold = "{form}"      # the gold names {said}\n'
     )
-    return Fitted(kit.rules(lines), kit.tail, (f"The gold names the right option by {said}.",))
+    return Fitted(kit.rules(kit.options + lines), kit.tail, (f"The gold names the right option by {said}.",))
 
 
 def _number(kit: Kit, golds: Sequence[JSON]) -> Fitted:
@@ -70,11 +72,12 @@ def _number(kit: Kit, golds: Sequence[JSON]) -> Fitted:
 
     1,500 alone can be either. Beside 1,5 it is a fraction, beside 1,234,567 a thousand and a half.
     """
+    place = kit.options[: kit.options.index("\n") + 1]
     texts = [gold.strip() for gold in golds if isinstance(gold, str)]
     commas = [text for text in texts if "," in text]
     if commas and all(_COMMA.fullmatch(text) for text in texts) and not all(_GROUPS.fullmatch(text) for text in commas):
         note = "The golds have a decimal comma, so answers are read with one; `decimal` in the rule file says so."
-        lines = 'decimal = ","        # the mark ahead of a fraction\n'
+        lines = f'{place}decimal = ","        # the mark ahead of a fraction\n'
         return Fitted(kit.rules(lines), f"{kit.tail} Write a fraction with a comma, as in 1,5.", (note,))
     sure = any(text.count(",") > 1 or "." in text for text in commas)
     if sure and all(_GROUPS.fullmatch(text) for text in commas):
@@ -82,7 +85,9 @@ def _number(kit: Kit, golds: Sequence[JSON]) -> Fitted:
             "The golds have a comma between thousands, so answers may have one; `thousands` in the rule file says so."
         )
         return Fitted(
-            kit.rules('decimal = "."\nthousands = ","      # the mark between groups of digits\n'), kit.tail, (note,)
+            kit.rules(f'{place}decimal = "."\nthousands = ","      # the mark between groups of digits\n'),
+            kit.tail,
+            (note,),
         )
     return Fitted(kit.rules(), kit.tail)
 

@@ -7,12 +7,12 @@ An answer is one option or none. A letter and words that name two options are no
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.scorers._characters import narrow
+from harness.scorers._denials import Denied
 from harness.scorers._normal import label
 from harness.scorers._region import without_space
 from harness.scorers._words import Mention, Word, find_phrases, words
@@ -24,12 +24,27 @@ CHOICES_VERSION: Final = 1
 Named = Literal["both", "letter", "text"]
 """By what an answer may name an option."""
 
+_NOUN: Final = r"(?:answer|option|choice|letter|solution)"
+# What may stand ahead of an answer and say no more than that here it comes.
 _LEAD: Final = re.compile(
-    r"\s*(?:(?:so|thus|hence|therefore)[,:]?\s+)?"
-    r"(?:(?:my|the|its|correct|right|best|final)\s+){0,4}(?:(?:answer|option|choice|letter|solution)\b)"
-    r"(?:\s+is\b|\s+would\s+be\b)?\s*[*_`]*\s*[:=]?\s*[*_`]*\s*(?:(?:option|choice|letter)\s+)?",
+    r"\s*(?:#{1,6}\s+)?(?:(?:so|thus|hence|therefore)[,:]?\s+)?"
+    r"(?:i(?:\s+(?:think|believe|say|choose|pick|select)|(?:\s+would|\s+will|['\u2019]d|['\u2019]ll)\s+"
+    r"(?:say|choose|pick|select|go\s+with))\s+(?:that\s+)?(?:it(?:\s+is|['\u2019]s)\s+)?)?"
+    rf"(?:(?:(?:my|the|its|correct|right|best|final)\s+){{0,4}}{_NOUN}\b"
+    r"(?:\s+is\b|\s+would\s+be\b)?\s*[:=]?\s*(?:(?:option|choice|letter)\s+)?)?",
     re.IGNORECASE,
 )
+# And behind it.
+_TAIL: Final = re.compile(
+    rf"\s+is\s+(?:the\s+)?(?:(?:correct|right|best)(?:\s+{_NOUN})?|{_NOUN})[\s.!]*\Z", re.IGNORECASE
+)
+_TEX: Final = re.compile(
+    r"\\(?:boxed|text|textbf|mathbf|mathrm)\{(?P<in>.*)\}|\\\((?P<round>.*)\\\)|\\\[(?P<square>.*)\\\]"
+    r"|\$\$?(?P<math>[^$]+)\$\$?",
+    re.DOTALL,
+)
+_LAYERS: Final = 8
+_REACH: Final = 60
 
 
 def _set(listed: str) -> frozenset[str]:
@@ -38,14 +53,8 @@ def _set(listed: str) -> frozenset[str]:
 
 _OPEN: Final = "([{\"'*_`\u201c\u2018 "
 _CLOSE: Final = ")]}\"'*_`\u201d\u2019 "
-_DENIALS: Final = _set(
-    "not no never neither nor cannot without except wrong incorrect false untrue unlike excludes exclude excluded"
-    " eliminate eliminates eliminated unlikely isn't aren't wasn't weren't doesn't don't didn't can't couldn't won't"
-    " wouldn't shouldn't ain't isnt doesnt"
-)
 # A letter that is a word of English too names an option only where what follows can't follow the word.
 _AFTER_LETTER: Final = _set("or and is was because since as but seems looks fits would")
-_SENTENCE: Final = re.compile(r"(?<!\b[A-Za-z])[.!?;]\s+(?=\S)|\n+|[\u3002\uff01\uff1f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +101,31 @@ def read_choice(
     "Answer: B", "The answer is (B)", "Option B".
     """
     start, end = without_space(text, start, len(text) if end is None else end)
-    named = set(_whole(text[start:end], options, by))
-    if not named:
-        lead = _LEAD.match(text.translate(_UNMARKED), start, end)
-        if lead is not None and lead.end() > start:
-            named = set(_whole(text[lead.end() : end], options, by))
-    return _one(named, start, end)
+    inner: str | None = text[start:end]
+    phrases = [words(option.text) if by != "letter" else [] for option in options]
+    for _ in range(_LAYERS):
+        named = set(_whole(inner, options, by))
+        inner = _peeled(inner, phrases)
+        if named or inner is None:
+            return _one(named, start, end)
+    return _one(set(), start, end)
+
+
+def _peeled(text: str, phrases: Sequence[Sequence[Word]]) -> str | None:
+    """A text without what says no more than that it is the answer; None where there is no such thing, or where that
+    would take words of an option off: with an option "correct", "B is correct" names two.
+    """
+    plain = text.translate(_UNMARKED).strip().removesuffix(".")
+    formula = _TEX.fullmatch(plain)
+    if formula is not None:
+        return formula[formula.lastgroup or 0].strip()
+    lead = _LEAD.match(plain)
+    tail = None if lead is not None and lead.end() else _TAIL.search(plain[-_REACH:])
+    first = lead.end() if lead is not None else 0
+    last = len(plain) if tail is None else len(plain[:-_REACH]) + tail.start()
+    if (first, last) == (0, len(plain)) or find_phrases(words(plain[last:]), phrases):
+        return None
+    return plain[first:last]
 
 
 def find_choice(
@@ -215,12 +243,5 @@ def _is_word(text: str, found: Sequence[Word], at: int) -> bool:
 
 def _affirmed(text: str, found: Sequence[Word], mentions: Sequence[Mention]) -> bool:
     """Whether a mention stands in a sentence without a word of denial outside it."""
-    seams = [seam.end() for seam in _SENTENCE.finditer(text)]
-    denials: dict[int, list[int]] = {}
-    for at, word in enumerate(found):
-        if word.form in _DENIALS or word.form.endswith("n't"):
-            denials.setdefault(bisect_right(seams, word.start), []).append(at)
-    return any(
-        all(each.first <= at < each.last for at in denials.get(bisect_right(seams, found[each.first].start), ()))
-        for each in mentions
-    )
+    denied = Denied(text, found)
+    return any(all(each.first <= at < each.last for at in denied.beside(found[each.first].start)) for each in mentions)

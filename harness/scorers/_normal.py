@@ -30,8 +30,10 @@ _PAIRS: Final = (
 # Marks that end a sentence or a clause, of any script's, and the two that Spanish puts ahead of one.
 _TRAILING: Final = ".,;:!?\u2026\u3002\u3001\uff61\uff64\u0964\u0965\u06d4\u061f\u060c\u061b\u203d"
 _LEADING: Final = "\u00bf\u00a1\u2026,;:"
-_BULLET: Final = re.compile(r"(?:[-*\u2022]\s+|\.{2,}\s*)(?![\d.])")
+_BULLET: Final = re.compile(r"(?:[-*\u2022#]\s+|\.{2,}\s*)(?![\s\d.])|#{2,6}\s+")
 _UNSEEN: Final = "".join(INVISIBLE)
+# Joiners are drawn as nothing and decide how what stands beside them is drawn; the rest decides nothing.
+_DROPPED: Final = dict.fromkeys(map(ord, INVISIBLE - {"\u200c", "\u200d"}))
 
 _NUMBER: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,12}))?")
 _GROUPED: Final = re.compile(r"([+-]?)([0-9]{1,3}(?:\x00[0-9]{3})+)((?:\.[0-9]+)?)")
@@ -42,11 +44,12 @@ _LETTER: Final = re.compile(r"([A-Za-z])[).\]:]{0,3}")
 def label(text: str) -> str:
     """A label's normal form: outer space and outer punctuation off, runs of space as one, case folded.
 
-    Typographic quotes and dashes inside are the plain ones, full-width letters are narrow, and composed and decomposed
-    accents are one; case is folded as Unicode's canonical caseless matching does (The Unicode Standard, D145). What
-    would change a meaning stays: a decimal point or sign ahead (".5", "-1"), "C#", "C++", "!x", "50%".
+    Typographic quotes and dashes inside are the plain ones, full-width letters are narrow, composed and decomposed
+    accents are one, and what isn't drawn is not there; case is folded as Unicode's canonical caseless matching does
+    (The Unicode Standard, D145). What would change a meaning stays: a decimal point or sign ahead (".5", "-1"), "C#",
+    "C++", "!x", "50%".
     """
-    folded = unicodedata.normalize("NFD", narrow(text)).casefold()
+    folded = unicodedata.normalize("NFD", narrow(text.translate(_DROPPED))).casefold()
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", folded)).translate(_STRAIGHT)
     return " ".join(_core(folded).split())
 
@@ -59,14 +62,13 @@ def _core(text: str) -> str:
     start, end = 0, len(text)
     while start < end:
         first, last = text[start], text[end - 1]
-        bullet = _BULLET.match(text, start, end)
         if first.isspace() or first in _UNSEEN or first in _LEADING:
             start += 1
         elif last.isspace() or last in _UNSEEN or last in _TRAILING:
             end -= 1
         elif end - start > 1 and first + last in _PAIRS:
             start, end = start + 1, end - 1
-        elif bullet:
+        elif (bullet := _BULLET.match(text, start, end)) is not None:
             start = bullet.end()
         else:
             break

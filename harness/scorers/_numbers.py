@@ -15,8 +15,10 @@ from typing import Final, Literal
 
 from harness._errors import UsageError
 from harness.scorers._characters import MINUSES, narrow
+from harness.scorers._denials import Denied
 from harness.scorers._normal import plain_digits
 from harness.scorers._region import without_space
+from harness.scorers._words import words
 
 __all__ = ["NUMBERS_VERSION", "NumberFormat", "NumberRead", "find_numbers", "near", "read_number"]
 
@@ -41,7 +43,7 @@ def _set(listed: str) -> frozenset[str]:
 _SCALES: Final = _set(
     "hundred thousand million millions billion billions trillion trillions dozen dozens lakh lakhs crore crores mn bn"
     " half halves third thirds quarter quarters tenth tenths hundredth hundredths thousandth thousandths percent per"
-    " percentage dollar dollars euro euros cent cents pound pounds"
+    " percentage dollar dollars euro euros cent cents pound pounds pi \\pi \u03c0 squared cubed factorial"
 )
 _CURRENCIES: Final = _set("USD EUR GBP JPY CHF CNY INR CAD AUD SEK NOK DKK PLN BRL MXN KRW RUB TRY ZAR")
 _UNITS: Final = _CURRENCIES | _set(
@@ -49,6 +51,22 @@ _UNITS: Final = _CURRENCIES | _set(
     " kJ V A N Pa kPa L l ml mL mol rad deg bit KB MB GB TB kB Mbit pp bp"
 )
 _NEGATIVE: Final = frozenset(("minus", "negative"))
+# What stands ahead of a number and says that it isn't the one that is meant, but a bound of it, or its root.
+_BOUND: Final = _set("than least most \u221a < > <= >= \u2264 \u2265 \u2260 \u00b1")
+# A word of these beside a number says nothing of the number itself: "No. 5", "5 without the one".
+_LET: Final = frozenset(("no", "without", "except", "excludes", "exclude", "excluded"))
+_LEAD: Final = re.compile(
+    r"[\s*_`]*(?:#{1,6}\s+)?(?:(?:so|thus|hence|therefore)[,:]?\s+)?"
+    r"(?:(?:(?:the|my|correct|right|best|final|numerical|numeric)\s+){0,4}(?:answer|result|solution|value|total)\b"
+    r"(?:\s+is\b|\s+would\s+be\b)?[\s*_`]*[:=]?[\s*_`]*|(?:[A-Za-z]\s*)?=\s*)?",
+    re.IGNORECASE,
+)
+_TEX: Final = (
+    re.compile(r"(\\(?:boxed|text|textbf|mathbf|mathrm)\{)([^{}]*)(\})"),
+    re.compile(r"(\\\()([^()]*)(\\\))"),
+    re.compile(r"(\\\[)([^\[\]]*)(\\\])"),
+    re.compile(r"(\$\$?)(\s*[-+\u2212]?[0-9.][0-9.,]*\s*)(\$\$?)(?![0-9])"),
+)
 _NO_UNITS: Final = "-+=<>|~^`\u00a9\u00ae"
 _BEHIND: Final = re.compile(
     r"[^\S\n]+(?P<word>\S+)(?P<half>(?<=\band)[^\S\n]+(?:a|an|one|two|three)[^\S\n]+(?:hal|qua|thi|fif|six|sev|eig|nin|ten)\w*)?",
@@ -105,10 +123,23 @@ class NumberRead:
 
 
 def read_number(text: str, form: NumberFormat, start: int = 0, end: int | None = None) -> NumberRead:
-    """The number that text[start:end] is, all of it: white space, markdown's marks, quotation marks and one full stop
-    around it let be.
+    """The number that text[start:end] is, all of it: white space, markdown's and TeX's marks, quotation marks and one
+    full stop around it let be, and words ahead that say no more than that it is the answer.
     """
-    first, last = _bare(text, start, len(text) if end is None else end)
+    text = _unmarked(text)
+    start, end = _bare(text, start, len(text) if end is None else end)
+    found = _read(text, form, start, end)
+    lead = _LEAD.match(text, start, end)
+    if found.why == "number_unclear" and lead is not None and lead.end() > start:
+        while end > lead.end() and text[end - 1] in "*_`":
+            end -= 1
+        behind = _read(text, form, lead.end(), end)
+        return behind if behind.value is not None else found
+    return found
+
+
+def _read(text: str, form: NumberFormat, start: int, end: int) -> NumberRead:
+    first, last = _bare(text, start, end)
     inner = text[first:last]
     if not _has_digit(inner):
         return NumberRead(None, "no_answer", first, last)
@@ -116,16 +147,30 @@ def read_number(text: str, form: NumberFormat, start: int = 0, end: int | None =
     return NumberRead(value, "" if value is not None else "number_unclear", first, last)
 
 
+def _unmarked(text: str) -> str:
+    """`text` with spaces for TeX's marks around a formula, as long as it was."""
+    if "\\" not in text and "$" not in text:
+        return text
+    for pattern in (_TEX[0], *_TEX):
+        text = pattern.sub(lambda found: " " * len(found[1]) + found[2] + " " * len(found[3]), text)
+    return text
+
+
 def find_numbers(text: str, form: NumberFormat) -> list[NumberRead]:
     """Every number in a text, in order; what has a digit and is no number under the declared format is unclear.
 
     A word behind a number is taken for no unit of it, unless it is a declared one, or one that makes it another number
-    ("5 million", "5 %").
+    ("5 million", "5 %"). A number in a sentence that denies something is none; one beside a bound ("> 5", "at least 5")
+    is unclear.
     """
+    text = _unmarked(text)
+    denied = Denied(text, words(text), _LET)
     found: list[NumberRead] = []
     for start, end in _clumps(text, form):
         first, last = _edges(text, start, end)
-        read = read_number(text, form, first, last)
+        read = _read(text, form, first, last)
+        if read.value is not None and denied.beside(first):
+            continue
         if read.value is not None and _qualified(text, first, last, form):
             read = NumberRead(None, "number_unclear", first, last)
         if read.why != "no_answer":
@@ -215,6 +260,7 @@ def _without_unit(text: str, form: NumberFormat) -> str | None:
     return None if form.required else text
 
 
+@lru_cache(maxsize=1024)
 def _spelling(unit: str) -> str:
     return narrow(unicodedata.normalize("NFC", unit)).translate(_DIRECTION).strip()
 
@@ -279,9 +325,11 @@ def _qualified(text: str, start: int, end: int, form: NumberFormat) -> bool:
             return True
     ahead = text[max(0, start - _REACH) : start].rpartition("\n")[2].split()
     last = ahead[-1].lstrip(_EDGES + "(") if ahead and text[start - 1].isspace() else ""
-    if last in ("-", *MINUSES) and len(ahead) > 1:
+    if last in ("-", *MINUSES):
         return True
-    return last.casefold() in _NEGATIVE or last in _CURRENCIES or unicodedata.category(last[-1:] or " ") == "Sc"
+    if last.casefold() in _NEGATIVE or last.casefold() in _BOUND:
+        return True
+    return last in _CURRENCIES or unicodedata.category(last[-1:] or " ") == "Sc"
 
 
 def _has_digit(text: str) -> bool:

@@ -21,9 +21,12 @@ _FOLD: Final = {
     **dict.fromkeys(map(ord, INVISIBLE), None),
 }
 _STRETCH: Final = re.compile('[^\\s/|\\\\\u2014\u2015\u2026()\\[\\]{}"\u201c\u201d\u201e\u00ab\u00bb\u2033\uff0f]+')
-# Marks that part words, unless a digit stands on both sides: 1,000 and 10:30 are one word each.
+# A tag of markup, or a model's own: a word by itself, so <b>Paris</b> has the word Paris.
+_TAG: Final = re.compile(r"</?[A-Za-z][\w-]{0,40}\s?/?>|<\|[\w-]{1,40}\|>")
+# Marks that part words, unless a digit stands on both sides: 1,000 and 10:30 are one word each. An equals sign or an
+# arrow parts what it stands between, with no space around it.
 _PARTING: Final = re.compile(
-    "(?<![0-9])[,:;]|[,:;](?![0-9])|[!?\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f\u060c\u061b\u061f\u0964]"
+    "(?<=\\w)(?:=|[-=]>)(?=[^\\s=>])|[\u2192\u21d2]|(?<![0-9])[,:;]|[,:;](?![0-9])|[!?\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f\u060c\u061b\u061f\u0964]"
 )
 _LEADING: Final = "'`*_~.#>\u00bf\u00a1\u2018\u2019\u00b7\u2022"
 _TRAILING: Final = "'`*_~.\u2019"
@@ -58,14 +61,25 @@ def words(text: str) -> list[Word]:
     What is part of a meaning is part of the word: "3.5", "-5", "50%", "C++", "non-positive", "don't".
     """
     found: list[Word] = []
-    for stretch in _STRETCH.finditer(text):
+    at = 0
+    for tag in [*_TAG.finditer(text), None]:
+        found += _stretches(text, at, tag.start() if tag is not None else len(text))
+        if tag is not None:
+            found.append(Word(tag[0].casefold(), *tag.span()))
+            at = tag.end()
+    return found
+
+
+def _stretches(text: str, start: int, end: int) -> list[Word]:
+    found: list[Word] = []
+    for stretch in _STRETCH.finditer(text, start, end):
         at = stretch.start()
         for part in [*_PARTING.finditer(text, stretch.start(), stretch.end()), None]:
-            end = part.start() if part is not None else stretch.end()
-            word = _word(text, at, end)
+            stop = part.start() if part is not None else stretch.end()
+            word = _word(text, at, stop)
             if word is not None:
                 found.append(word)
-            at = part.end() if part is not None else end
+            at = part.end() if part is not None else stop
     return found
 
 

@@ -194,7 +194,7 @@ CHOICE = Scorer(
     version=1,
     about="the option that the answer names, by letter or by words, is the gold",
     options=(
-        *place_options("whole", "last_line", "after", "anywhere", "field"),
+        *place_options("whole", "first_line", "last_line", "after", "anywhere", "field"),
         Option(
             "options", "", text, "the field of the input that holds the options: a list, or an object of letter: text"
         ),

@@ -49,7 +49,7 @@ EXACT = Scorer(
     version=1,
     about="the whole answer is the gold, under a named normaliser",
     options=(
-        *place_options("whole", "last_line", "after", "field"),
+        *place_options("whole", "first_line", "last_line", "after", "field"),
         Option("normalise", normalise("label"), normalise, "the normaliser under which answer and gold are compared"),
     ),
     metrics=(CORRECT,),

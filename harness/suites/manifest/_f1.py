@@ -135,7 +135,7 @@ F1 = Scorer(
     version=1,
     about="the items of the answer are the expected ones, in any order",
     options=(
-        *place_options("whole", "last_line", "after", "field"),
+        *place_options("whole", "first_line", "last_line", "after", "field"),
         Option(
             "split", "json", one_of("json", *_MARKS), "how a text lists its items: a JSON array, or by what parts them"
         ),

@@ -84,7 +84,7 @@ INCLUDES = Scorer(
     version=1,
     about="the gold stands in the answer as whole words",
     options=(
-        *place_options("whole", "last_line", "after", "field"),
+        *place_options("whole", "first_line", "last_line", "after", "field"),
         Option("labels", (), texts, "a closed set of labels: an answer that names two of them is a tie"),
     ),
     metrics=(CORRECT, rate("tie", higher_is_better=False)),

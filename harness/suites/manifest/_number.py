@@ -136,7 +136,7 @@ NUMBER = Scorer(
     version=1,
     about="the answer's number is the gold's, or near it",
     options=(
-        *place_options("whole", "last_line", "after", "anywhere", "field"),
+        *place_options("whole", "first_line", "last_line", "after", "anywhere", "field"),
         Option("decimal", ".", one_of(".", ","), "the mark ahead of a fraction"),
         Option(
             "thousands",

@@ -194,7 +194,7 @@ QUOTE = Scorer(
     version=1,
     about="the answer is a passage of the case's source",
     options=(
-        *place_options("whole", "last_line", "after", "field"),
+        *place_options("whole", "first_line", "last_line", "after", "field"),
         Option("source", "", text, 'the field of the input that is quoted from; "input" where the input is a text'),
         Option("accept", ("exact", "folded"), _accept, "the tiers that count: exact, folded, elided"),
         Option(

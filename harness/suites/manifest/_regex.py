@@ -75,7 +75,7 @@ REGEX = Scorer(
     version=1,
     about="what a pattern finds is the gold, under a named normaliser",
     options=(
-        *place_options("whole", "last_line", "after", "field"),
+        *place_options("whole", "first_line", "last_line", "after", "field"),
         Option(
             "pattern", "", _pattern, "an RE2 pattern; the answer is its first group, or the match where it has none"
         ),

@@ -1,5 +1,5 @@
-"""Where in a reply the answer stands, as a rule set says it: the whole text, its last line, what follows a mark, or a
-field of a JSON answer.
+"""Where in a reply the answer stands, as a rule set says it: the whole text, its first or last line, what follows a
+mark, or a field of a JSON answer.
 
 Nothing is chosen here. A mark that stands twice gives two regions, and whether they say the same is for the scorer.
 """
@@ -101,6 +101,8 @@ def regions(value: JSON, options: Mapping[str, Any], *, rest: bool = False) -> l
     start, end = unfence(whole) if options["fence"] else without_space(whole)
     if start == end:
         return fault("empty_fence" if without_space(whole) != (start, end) else "no_answer")
+    if options["at"] == "first_line":
+        return [Region(whole, *_trim(whole, start, _line_end(whole, start, end)))]
     if options["at"] == "last_line":
         start = _line_start(whole, start, end)
         return [Region(whole, *_trim(whole, start, end))]

@@ -1,5 +1,6 @@
 """Answers that are compared whole have one normal form, and what has none matches nothing."""
 
+import time
 import unicodedata
 from decimal import Decimal, localcontext
 
@@ -18,7 +19,8 @@ ANY_TEXT = st.text() | st.text(st.sampled_from("aA1.,-!*'\"() \u00a0\u2026\u200b
     "written",
     ["positive", "Positive.", "  POSITIVE!  ", "\u00a0positive\u2003", "**Positive**", "`positive`", "“Positive”",
      "«positive»", "(positive).", "- positive", "\u2014 positive", "…positive…", "¡Positive!", "ｐｏｓｉｔｉｖｅ。",
-     "positive\u200b", "\ufeffpositive\r\n"],
+     "positive\u200b", "\ufeffpositive\r\n", "posi\u00adtive", "po\u200bsi\u2060tive\u200e",
+     "# Positive", "#### positive"],
 )  # fmt: skip
 def test_a_label_is_the_same_whatever_stands_around_it(written: str) -> None:
     assert label(written) == "positive"
@@ -153,3 +155,19 @@ def test_two_numbers_match_exactly_when_they_are_equal(one: Decimal, other: Deci
 def test_a_label_of_a_million_brackets_takes_no_time() -> None:
     assert label("(" * 500_000 + ")" * 500_000) == ""
     assert label(" " * 500_000 + "x" + "." * 500_000) == "x"
+
+
+def test_a_dash_with_any_space_behind_it_stays_before_a_number() -> None:
+    assert label("-  5") == "- 5"
+    assert label("-   .5") == "- .5"
+    assert label("-   five") == "five"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["." * 300_000, "." * 300_000 + "5", "- " * 200_000, "-" + " " * 300_000 + "5", "(" * 200_000 + ")" * 200_000],
+)
+def test_a_label_takes_a_time_that_grows_with_the_text_and_no_more(text: str) -> None:
+    started = time.process_time()
+    label(text)
+    assert time.process_time() - started < 10

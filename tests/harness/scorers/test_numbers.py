@@ -67,7 +67,7 @@ def test_a_format_in_which_nothing_could_be_told_is_refused(given_format: tuple[
     "text", ["1 " * 100_000, "1 000" + " 000" * 50_000, "9" * 500_000, "(" * 300_000, "1," * 100_000]
 )
 def test_a_long_text_takes_a_time_that_grows_with_it_and_no_more(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     find_numbers(text, NumberFormat(",", " ", units=("kg",)))
     read_number(text, PLAIN)
-    assert time.monotonic() - started < 15
+    assert time.process_time() - started < 15

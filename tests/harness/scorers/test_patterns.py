@@ -35,6 +35,6 @@ def test_a_pattern_that_will_not_do_raises_one_sentence_and_writes_nothing(
 
 
 def test_time_grows_with_the_text() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert pattern_spans("a" * 100_000 + "!", "(?:a|aa)+$") == []
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5

@@ -52,7 +52,7 @@ def test_a_fence_inside_a_longer_one_is_a_layer_and_a_tilde_does_as_well() -> No
 
 
 def test_many_fences_take_no_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     unfence("```\n" * 100_000)
     unfence("".join("`" * n + "\n" for n in range(400, 3, -1)) + "x")
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5

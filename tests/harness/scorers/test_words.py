@@ -28,6 +28,11 @@ def forms(text: str) -> list[str]:
         ("nai\u0308ve", ["na\u00efve"]),
         ("a\u200bb", ["ab"]),
         ("... --- !!!", []),
+        ("<b>Paris</b>", ["<b>", "paris", "</b>"]),
+        ("Paris<|im_end|>", ["paris", "<|im_end|>"]),
+        ("List<int>", ["list", "<int>"]),
+        ("label=positive, x->y, a => b", ["label", "positive", "x", "y", "a", "=>", "b"]),
+        ("x<=5 1<2", ["x<=5", "1<2"]),
     ],
 )
 def test_a_text_falls_into_its_words(text: str, expected: list[str]) -> None:

@@ -153,7 +153,26 @@ def test_a_text_without_a_digit_holds_no_number(said: str) -> None:
         ("5 %", "malformed: number_unclear"),
         ("5 kg", "malformed: number_unclear"),
         ("5 apples", "correct"),
-        ("- 5", "correct"),
+        ("- 5", "malformed: number_unclear"),
+        ("\u2212 5", "malformed: number_unclear"),
+        ("The answer is $5$.", "correct"),
+        ("So it is $\\boxed{5}$", "correct"),
+        ("\\boxed{5\\text{ apples}}", "correct"),
+        ("\\(x = 5\\)", "correct"),
+        ("#### 5", "correct"),
+        ("It costs $5 and not $6", "malformed: number_unclear"),
+        ("\\frac{1}{5}", "malformed: number_unclear"),
+        ("It is not 5.", "malformed: no_answer"),
+        ("It isn't 5. It can't be 6.", "malformed: no_answer"),
+        ("It isn't 6. It is 5.", "correct"),
+        ("No, it is 5.", "correct"),
+        ("> 5", "malformed: number_unclear"),
+        ("\u2265 5", "malformed: number_unclear"),
+        ("at least 5", "malformed: number_unclear"),
+        ("more than 5", "malformed: number_unclear"),
+        ("2 + 3 = 5", "ambiguous: two_candidates"),
+        ("5 pi", "malformed: number_unclear"),
+        ("5 squared", "malformed: number_unclear"),
     ],
 )
 def test_the_one_number_of_a_text_is_found_and_no_part_of_another(said: str, comes: str) -> None:
@@ -219,3 +238,19 @@ def test_a_gold_that_is_no_number_is_refused(gold: object) -> None:
 def test_a_way_of_writing_that_nothing_could_be_read_in_is_refused(table: str) -> None:
     with pytest.raises(RulesError, match=r"\[score\]"):
         rules_of(f"{NUMBER}\n{table}")
+
+
+@pytest.mark.parametrize(
+    ("said", "comes"),
+    [
+        ("Answer: 5", "correct"), ("**Answer:** 5", "correct"), ("**Answer: 5**", "correct"),
+        ("The answer is 5.", "correct"), ("**The final answer is 5.**", "correct"), ("x = 5", "correct"),
+        ("= 5", "correct"), ("#### 5", "correct"),
+        ("$5$", "correct"), ("\\boxed{5}", "correct"), ("$\\boxed{\\text{5}}$", "correct"), ("\\[5\\]", "correct"),
+        ("The answer is not 5", "malformed: number_unclear"), ("The answer is 5 apples", "malformed: number_unclear"),
+        ("The answer is - 5", "malformed: number_unclear"), ("$5", "malformed: number_unclear"),
+        ("Answer: 5\n\n6", "ambiguous: two_candidates"), ("The number is 5", "malformed: number_unclear"),
+    ],
+)  # fmt: skip
+def test_marks_of_tex_and_words_that_only_announce_a_number_are_let_be(said: str, comes: str) -> None:
+    assert str(comes_to(NUMBER, said, 5)).startswith(comes)

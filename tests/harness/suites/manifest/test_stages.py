@@ -102,7 +102,7 @@ def test_nothing_that_a_model_writes_passes_for_what_another_scorer_hands_on() -
             'scorer = "exact"\nlabels = ["a"]',
             "unknown key 'labels'; the scorer exact takes at, fence, field, marker, normalise",
         ),
-        ('scorer = "exact"\nat = "anywhere"', "at: expected one of whole, last_line, after, field"),
+        ('scorer = "exact"\nat = "anywhere"', "at: expected one of whole, first_line, last_line, after, field"),
         ('scorer = "exact"\nat = "after"', "marker: expected a text"),
         ('scorer = "exact"\nmarker = "A:"', 'marker: goes with at = "after" only'),
         ('scorer = "exact"\nat = "after"\nmarker = "**:"', "marker: expected a mark with a letter"),
