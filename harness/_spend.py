@@ -63,12 +63,17 @@ class _Sum:
         else:
             self.uncounted += 1
 
+    @property
+    def blind(self) -> bool:
+        """Whether there are calls, and nobody knows what any of them cost."""
+        return 0 < self.requests == self.uncounted + self.unpriced
+
     def as_row(self, price: Price | None) -> dict[str, Any]:
-        """`cost` is that of the calls whose cost is known; None where no price is."""
+        """`cost` is that of the calls whose cost is known; None where there are calls and it is known of none."""
         return {
             "requests": self.requests,
             "unknown": self.uncounted + self.unpriced,
-            "cost": None if price is None else decimal_text(self.cost),
+            "cost": None if price is None or self.blind else decimal_text(self.cost),
             "currency": None if price is None else price.currency,
         }
 
@@ -112,7 +117,7 @@ def spend_of(rows: Rows, run: str) -> dict[str, Any]:
             each.add(used, price)
     sums: dict[str, Decimal] = {}
     for label, price in prices.items():
-        if price is not None:
+        if price is not None and not candidates[label].blind:
             sums[price.currency] = EXACT.add(sums.get(price.currency, Decimal(0)), candidates[label].cost)
     spend["total"] = [{"currency": name, "cost": decimal_text(amount)} for name, amount in sorted(sums.items())]
     spend["unknown"] = lost.requests + sum(each.uncounted + each.unpriced for each in candidates.values())

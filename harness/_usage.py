@@ -49,8 +49,8 @@ class Tokens:
 
 def tokens_of(usage: Mapping[str, int] | None) -> Tokens | None:
     """The tokens of a reading's `usage`; None where it doesn't tell both what went in and what came out."""
-    if not usage or any(count < 0 for count in usage.values()):
-        return None
+    # As a `parse` event keeps them: a count below 0 is none.
+    usage = {name: count for name, count in (usage or {}).items() if count >= 0}
     inside = usage.get("prompt_tokens_details.cached_tokens", 0)
     cached = usage.get("cache_read_input_tokens", inside)
     written = usage.get("cache_creation_input_tokens", 0)

@@ -13,7 +13,11 @@ __all__ = ["UsedRequest", "used_requests"]
 Rows = Callable[[str, Sequence[Any]], list[dict[str, Any]]]
 
 _USED = (
-    "SELECT request, cell, candidate, counted, input_tokens, cached_tokens, cache_write_tokens, output_tokens, whole"
+    "SELECT request, cell, candidate, counted, input_tokens, cached_tokens, cache_write_tokens, output_tokens,"
+    # A whole reply may hold an error and nothing else: it was read as one, or asked again.
+    " whole AND NOT EXISTS (SELECT 1 FROM edges CROSS JOIN events AS next ON next.seq = edges.effect"
+    " WHERE edges.cause = usage.response AND (next.kind = 'wait' OR next.kind = 'parse' AND next.run = usage.run"
+    " AND next.body ->> '$.status' = 'error')) AS whole"
     " FROM usage WHERE run = ? ORDER BY request"
 )
 

@@ -310,3 +310,62 @@ def test_prices_are_frozen_with_the_run_and_a_later_list_changes_nothing(tmp_pat
     (file,) = of.rows("SELECT data, encoding FROM blobs WHERE seq = ?", frozen["seq"])
     assert file["data"].startswith(b'\n["openai/a"]') or file["encoding"] == "zlib"
     assert of.verified() == "CONSISTENT"
+
+
+STRANGE: tuple[Any, ...] = (
+    None, [], "many", {}, {"prompt_tokens": "10", "completion_tokens": "2"},
+    {"prompt_tokens": 10, "completion_tokens": None}, {"prompt_tokens": True, "completion_tokens": 2},
+    {"prompt_tokens": -10, "completion_tokens": 2}, {"prompt_tokens": 10, "completion_tokens": -2},
+    {"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 20}},
+    {"prompt_tokens": 2**60, "completion_tokens": 2},
+)  # fmt: skip
+
+
+def with_usage(prompt: str, usage: Any) -> Made:
+    answer, _ = told(perfect(prompt), 1, 1)
+    assert answer.body is not None
+    return Answer(body=json.dumps(json.loads(answer.body) | {"usage": usage}).encode()), (0, 0, 0)
+
+
+def test_counts_that_are_none_are_unknown_to_the_meter_and_to_reports_alike(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+
+    def strange(prompt: str, number: int) -> Made:
+        return with_usage(prompt, STRANGE[number % len(STRANGE)])
+
+    with counting_server(strange) as one:
+        found = run(of, {"openai/a": one}, "--epochs", "4")
+    assert one.calls == 24
+    assert found["spent"] == "unknown (24 calls)", "not 0.00 USD and something unknown"
+    assert "spent unknown (24 calls)" in found["errors"], "the meter says the same"
+    table = spend(of)
+    assert table["total"] == []
+    assert [(row["cost"], row["unknown"]) for row in table["candidates"]] == [(None, 24)]
+    assert {row["cost"] for row in table["cases"]} == {None}
+    of.harness("report", "latest", "-o", str(of.folder / "r.md"))
+    of.harness("check", str(of.folder / "r.md"))
+
+
+def test_a_negative_detail_that_costs_nothing_leaves_the_counts_as_they_are(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+    usage = {"prompt_tokens": 10, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": -1}}
+    with counting_server(lambda prompt, number: with_usage(prompt, usage)) as one:
+        found = run(of, {"openai/a": one})
+    assert found["spent"] == "0.000016 USD"
+    assert f"spent {found['spent']}" in found["errors"]
+
+
+def test_an_error_inside_a_good_status_is_bounded_in_this_session_and_in_the_next(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+
+    def slow_down(prompt: str, number: int) -> Made:
+        if number == 1:
+            return Answer(body=b'{"error": {"code": 429, "message": "slow down"}}'), (0, 0, 0)
+        return told(perfect(prompt), 10, 2)
+
+    with counting_server(slow_down) as one:
+        flags = ("--max-tokens", "50", "--max-connections", "1", "--max-retries", "4")
+        run(of, {"openai/b": one}, *flags, "--max-cost", "0.00001", expect=3)
+        assert one.calls == 1
+        done = of.harness("resume", "--max-cost", "1USD", "--max-retries", "4")
+    assert done["status"] == "complete" and done["spent"].endswith("USD + unknown (1 call)")
