@@ -13,7 +13,7 @@ from typing import Any
 from harness._attempts import Patience
 from harness._errors import UsageError
 from harness._eval_file import EVAL_FILE, EvalFile, find_suite, read_eval_file
-from harness._job import DEFAULT_ENGINE, Job
+from harness._job import Job
 from harness._matrix import Matrix, Row
 from harness._run import RunOptions
 from harness.engines import is_replay
@@ -119,7 +119,12 @@ def _asked(flags: Flags, matrix: Matrix, suite: str, notes: Sequence[str]) -> As
 
 
 def _of_flags(flags: Flags) -> Matrix:
-    engines = list(flags.engines) or [DEFAULT_ENGINE]
+    if not flags.engines:
+        raise UsageError(
+            "name whom to ask: --engine provider/model, such as --engine openai/gpt-4.1-mini, or models in"
+            f" {EVAL_FILE} (read without a SUITE); --engine replay/ledger.db asks the recorded history"
+        )
+    engines = list(flags.engines)
     urls = _addresses(flags.base_urls, len(engines))
     rows = [Row(engine, url) for engine, url in zip(engines, urls, strict=True)]
     return Matrix(rows, flags.prompts, flags.parameters, {}, bool(flags.stream))

@@ -50,6 +50,19 @@ class Purse:
             return replace(self, budget=_settled(self.budget, prices, f"{path} has none for {{}}; add it there"))
         raise PricesError(f"{self.budget.names()}: a replay asks recorded answers, which costs nothing; leave it out")
 
+    def unbounded(self, candidates: Sequence[Candidate]) -> list[str]:
+        """A sentence for each candidate a broken call of which would stop the run: its use would have no bound."""
+        prices = {each.label: self.price(each) for each in candidates if not each.recorded}
+        return [
+            f"warning: {each.label} sets no max_tokens: under {self.budget.names()} a call that breaks off can't be"
+            " bounded and stops the run; set it in suite.toml [parameters] or with -M max_tokens=…"
+            for each in candidates
+            if self.budget.counts
+            and not each.recorded
+            and reply_limits(each.parameters) is None
+            and not (self.budget.tokens is None and (price := prices[each.label]) is not None and price.is_free)
+        ]
+
     def meter(self, candidates: Sequence[Candidate], ledger: Ledger) -> Meter:
         """A meter that has counted nothing yet."""
         asked = [each for each in candidates if not each.recorded]
@@ -85,10 +98,13 @@ def budget_text(budget: Budget) -> dict[str, str]:
 
 
 def budget_again(kept: Mapping[str, str], max_cost: str = "", max_tokens_total: int | None = None) -> Budget:
-    """The budget of a run that goes on: what flags say now, else what the plan keeps. Raises PricesError."""
+    """The budget of a run that goes on: what flags say now, else what the plan keeps; "none" and 0 lift a limit.
+
+    Raises PricesError.
+    """
     said = max_cost or kept.get("max_cost", "")
     cost, currency = parse_max_cost(said) if said and said != "none" else (None, "")
-    tokens = max_tokens_total or int(kept.get("max_tokens_total", "0"))
+    tokens = int(kept.get("max_tokens_total", "0")) if max_tokens_total is None else max_tokens_total
     return Budget(cost, currency, tokens or None)
 
 

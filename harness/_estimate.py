@@ -128,6 +128,7 @@ class Estimate:
     cases: int
     epochs: int
     candidates: tuple[CandidateEstimate, ...]
+    warnings: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
@@ -135,6 +136,7 @@ class Estimate:
             "dry_run": True, "suite": self.suite, "cases": self.cases, "epochs": self.epochs,
             "calls": sum(each.calls for each in self.candidates),
             "candidates": [each.as_json() for each in self.candidates], "total": self._totals(),
+            "warnings": list(self.warnings),
         }  # fmt: skip
 
     def sentences(self) -> list[str]:
@@ -151,7 +153,7 @@ class Estimate:
         unpriced = sum(each.price is None and not each.recorded for each in self.candidates)
         if unpriced:
             sums.append(f"unknown ({unpriced} of {len(self.candidates)} candidates have no price)")
-        return [*said, f"In all: {' + '.join(sums) or 'nothing'}, retries not counted."]
+        return [*said, f"In all: {' + '.join(sums) or 'nothing'}, retries not counted.", *self.warnings]
 
     def _totals(self) -> list[dict[str, Any]]:
         """The sums by currency, which are never added up."""
@@ -193,7 +195,7 @@ def estimate_run(
                 candidate.recorded,
             )
         )  # fmt: skip
-    return Estimate(suite.name, len(cases), epochs, tuple(found))
+    return Estimate(suite.name, len(cases), epochs, tuple(found), tuple(purse.unbounded(candidates)))
 
 
 async def _sizes(suite: Suite, candidate: Candidate, cells: Sequence[Measurement]) -> list[int | None]:

@@ -30,12 +30,8 @@ from harness.engines import ask_server, is_replay, open_replay, resolve_engine
 from ledger import Ledger
 
 __all__ = [
-    "DEFAULT_ENGINE", "Job", "JobDone", "candidate_of", "dry_run", "freeze_job", "load_rule_sets", "parse_settings",
-    "prompt_of", "run_job",
+    "Job", "JobDone", "candidate_of", "dry_run", "freeze_job", "load_rule_sets", "parse_settings", "prompt_of", "run_job",
 ]  # fmt: skip
-
-DEFAULT_ENGINE = "replay/ledger.db"
-"""The embedded default: the project's own recorded history, asked over loopback; no key, no network."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +180,8 @@ def run_job(
         candidates = _candidates(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
         purse = job.purse.checked(candidates)
+        for sentence in purse.unbounded(candidates):
+            say(sentence)
         ledger, created = Ledger.open_or_create(db)
         stack.enter_context(ledger)
         live = job.options.via == "live"

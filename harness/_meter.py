@@ -43,6 +43,11 @@ class Budget:
         named = [("--max-cost", self.cost), ("--max-tokens-total", self.tokens)]
         return " and ".join(name for name, value in named if value is not None)
 
+    def lifts(self) -> str:
+        """The flags that lift it when a run is resumed."""
+        named = [("--max-cost none", self.cost), ("--max-tokens-total 0", self.tokens)]
+        return " ".join(name for name, value in named if value is not None)
+
 
 @dataclass(slots=True)
 class Used:
@@ -170,5 +175,8 @@ class Meter:
         """Ask no more, because of something that nobody counted; with a budget."""
         if not self.budget.counts:
             return
-        rest = f"so what it used is unknown and {self.budget.names()} can't be kept; not asking any more"
+        rest = (
+            f"so what it used is unknown and {self.budget.names()} can't be kept; not asking any more"
+            f" (`harness resume {self.budget.lifts()}` goes on without that limit)"
+        )
         self._blind = self._blind or f"{why}, {rest}"

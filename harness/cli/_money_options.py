@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["DryRun", "MaxCost", "MaxTokensTotal", "Pilot", "Prices"]
+__all__ = ["DryRun", "MaxCost", "MaxCostAgain", "MaxTokensAgain", "MaxTokensTotal", "Pilot", "Prices"]
 
 Prices = Annotated[
     str,
@@ -25,6 +25,12 @@ MaxCost = Annotated[
 ]
 MaxTokensTotal = Annotated[
     int | None, typer.Option(min=1, help="Stop asking once so many tokens were used, earlier sessions included.")
+]
+MaxCostAgain = Annotated[
+    str, typer.Option("--max-cost", metavar="AMOUNT[CUR]", help="In the place of the run's own; `none` lifts it.")
+]
+MaxTokensAgain = Annotated[
+    int | None, typer.Option("--max-tokens-total", min=0, help="In the place of the run's own; 0 lifts it.")
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say what would be asked and what it may cost; send and write nothing.")

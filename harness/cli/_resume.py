@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from harness.cli._money_options import MaxCost, MaxTokensTotal
+from harness.cli._money_options import MaxCostAgain, MaxTokensAgain
 from harness.cli._voices import LogJson, voices
 from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
 
@@ -51,8 +51,8 @@ def resume(
     max_wait: Annotated[float, typer.Option(min=0, help="The longest single wait before a retry, in seconds.")] = 60,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for one attempt, first byte to last.")] = 300,
     log_json: LogJson = False,
-    max_cost: MaxCost = "",
-    max_tokens_total: MaxTokensTotal = None,
+    max_cost: MaxCostAgain = "",
+    max_tokens_total: MaxTokensAgain = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:

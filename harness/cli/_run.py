@@ -29,7 +29,7 @@ def run(
     ] = None,
     engine: Annotated[
         list[str] | None,
-        typer.Option("--engine", metavar="ENGINE/MODEL", help="Whom to ask; repeatable. Default: replay/ledger.db"),
+        typer.Option("--engine", metavar="ENGINE/MODEL", help="Whom to ask, such as openai/gpt-4.1-mini; repeatable."),
     ] = None,
     base_url: Annotated[
         list[str] | None,

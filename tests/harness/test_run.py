@@ -408,7 +408,8 @@ def test_the_same_files_are_frozen_once(db: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "nothing-like-it"), "expected a suite"),
+        (("run", "nothing-like-it", "--engine", "ollama/m"), "expected a suite"),
+        (("run", "authority"), "name whom to ask: --engine provider/model"),
         (("run", "authority", "--engine", "gpt"), "gpt"),
         (("run", "authority", "--engine", "nobody/gpt"), "nobody"),
         (("run", "authority", "--rules", "lax", "--engine", "ollama/m"), "lax"),
