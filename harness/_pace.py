@@ -93,6 +93,7 @@ class Pace:
         self._closed_at: float | None = None
         self._closed_for = 0.0
         self._opened: float | None = None
+        self._rounded = True
         self._streak, self._streak_from = 0, 0.0
         self._probe: Sent | None = None
         self._first_rest, self._rest, self._resting_until = _SHORTEST, _SHORTEST, -math.inf
@@ -187,9 +188,10 @@ class Pace:
         sent.refused = True
         if self._closed_at is not None:
             if probe:
+                self._rounded = self._rounded and wait is None
                 self._rest = min(2 * self._rest, _LONGEST)
                 self._resting_until = now + max(self._rest, wait or 0.0)
-            else:
+            elif not self._rounded or (wait or 0.0) > _MOMENT:
                 self._resting_until = max(self._resting_until, now + (wait or 0.0))
             return None
         if self._streak == 0:
@@ -203,10 +205,15 @@ class Pace:
                 self._first_rest if self._rate == math.inf else max(self._first_rest, min(0.5 / self._rate, 1.0))
             )
             # A server that names no wait worth the name (Retry-After: 0) is left in peace all the same.
-            self._resting_until = now + max(self._rest, wait or 0.0)
+            self._resting_until = now + max(self._rest, self._named(wait))
             if self._sure and self._reopened:
                 self._calm = min(4 * self._calm, _CALMEST)
         return Cut(self._at_once(now), self.rate(now)) if slowed or halved else None
+
+    def _named(self, wait: float | None) -> float:
+        """The wait that a server named, as a rest of all. Servers round up to whole seconds: after half of a short one
+        the first goes ahead, until one that did so was refused."""
+        return (wait or 0.0) * (0.5 if self._rounded and (wait or 0.0) <= _MOMENT else 1.0)
 
     def _open(self, now: float) -> None:
         """The one that went ahead was let in."""

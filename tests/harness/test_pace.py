@@ -121,9 +121,10 @@ def test_a_server_that_counts_refused_requests_too_is_still_used() -> None:
     assert seen.share_refused(3) < 0.05
 
 
+@pytest.mark.parametrize("tells", [nothing, whole_seconds], ids=["silent", "telling"])
 @pytest.mark.parametrize("seed", [4, 104, 204])
-def test_a_window_whose_end_falls_anywhere_ends_in_no_burst_and_rest_by_turns(seed: int) -> None:
-    seen = ask(FixedWindow(50, phase=0.3), seconds=30, latency=0.05, seed=seed)
+def test_a_window_whose_end_falls_anywhere_ends_in_no_burst_and_rest_by_turns(seed: int, tells: Tells) -> None:
+    seen = ask(FixedWindow(50, phase=0.3), seconds=30, latency=0.05, seed=seed, tells=tells)
     assert seen.rate(3, 30) >= 43
     assert seen.share_refused(3) < 0.04
     assert seen.share_refused(10) < 0.02
