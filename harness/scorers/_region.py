@@ -10,6 +10,7 @@ from harness.scorers._characters import INVISIBLE
 __all__ = ["unfence", "without_space"]
 
 _OPEN: Final = re.compile(r"(`{3,}|~{3,})([^\n]*)(?:\n|\Z)")
+_LAYERS: Final = 32
 _CLOSE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*")
 
 
@@ -25,10 +26,13 @@ def without_space(text: str, start: int = 0, end: int | None = None) -> tuple[in
 
 def unfence(text: str) -> tuple[int, int]:
     """[start, end) of what a text says: without white space around it, nor code fences (CommonMark 0.31, 4.5) around
-    all of it, layer by layer. A fence with text before or after it is left alone.
+    all of it, layer by layer, 32 at most. A fence with text before or after it is left alone.
     """
     start, end = without_space(text)
-    while (inner := _inside(text, start, end)) is not None:
+    for _ in range(_LAYERS):
+        inner = _inside(text, start, end)
+        if inner is None:
+            break
         start, end = without_space(text, *inner)
     return start, end
 

@@ -5,7 +5,8 @@ is where it stands in the source, never the model's copy.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,7 @@ from harness._json import JSON
 from harness.scorers import Quote, find_quote
 from harness.suites._registry import Answer, Confirmed
 from harness.suites.manifest._golds import gold_texts, shown
-from harness.suites.manifest._options import Option, one_of, text, texts
+from harness.suites.manifest._options import Option, amount, one_of, text, texts
 from harness.suites.manifest._scorer import SOMETHING, Scorer, Tally, primary, rate
 from harness.suites.manifest._where import (
     Fault,
@@ -53,8 +54,15 @@ def _accept(given: Any) -> tuple[str, ...]:
     found = texts(given)
     wrong = next((each for each in found if each not in _TIERS), None)
     if wrong is not None:
-        raise ValueError(f"expected tiers out of {', '.join(_TIERS)}, got {wrong!a}")
+        raise ValueError(f"expected tiers out of {', '.join(_TIERS)}, got {wrong!r}")
     return tuple(each for each in _TIERS if each in found)
+
+
+def _share(given: Any) -> Decimal:
+    found = amount(given)
+    if found > 1:
+        raise ValueError(f"expected a share from 0 to 1, got {found}")
+    return found
 
 
 def _fit(options: dict[str, Any]) -> None:
@@ -128,7 +136,7 @@ def _check_gold(case_input: JSON, gold: JSON, options: Mapping[str, Any]) -> str
     source = _source(case_input, options)
     where = "input" if options["source"] == "input" else f"input.{options['source']}"
     if source is None or not source.strip():
-        return f"{where}: expected the text to quote from (source = {options['source']!a}), got none"
+        return f"{where}: expected the text to quote from (source = {options['source']!r}), got none"
     if gold is None or gold in ("", []) or options["passage"] == "ignore":
         return None
     passages = gold_texts(gold)
@@ -136,7 +144,7 @@ def _check_gold(case_input: JSON, gold: JSON, options: Mapping[str, Any]) -> str
         return f"gold: expected a passage of {where}, a list of passages, or null, got {shown(gold)}"
     for each in passages:
         if find_quote(source, each).tier == "none":
-            return f"gold: {each[:60]!a} doesn't stand in {where}"
+            return f"gold: {each[:60]!r} doesn't stand in {where}"
     return None
 
 
@@ -151,33 +159,39 @@ def _score(answer: JSON, confirmed: Confirmed, gold: JSON, options: Mapping[str,
     if passages is None:
         return None
     found = find_quote(source, quote)
-    inside = verbatim and any(_meet(source, quote, found, each, options["passage"]) for each in passages)
+    inside = verbatim and any(_meet(source, quote, found, each, options) for each in passages)
     metrics["found"] = int(inside)
     return metrics, tier if inside or not verbatim else "elsewhere"
 
 
-def _meet(source: str, quote: str, found: Quote, passage: str, how: str) -> bool:
-    """Whether a quote lies in a passage of the source, or shares something with it, wherever the two stand."""
+def _meet(source: str, quote: str, found: Quote, passage: str, options: Mapping[str, Any]) -> bool:
+    """Whether a quote stands to a passage of the source as the rules ask, wherever the two stand."""
     wanted = find_quote(source, passage)
     if wanted.tier == "none":
         return False
+    how, share = options["passage"], options["share"]
     places = _everywhere(source, passage) if wanted.tier == "exact" else [(wanted.spans[0][0], wanted.spans[-1][1])]
-    # Spans of one length, so whichever begins last ends last.
+    if found.tier != "exact":
+        return any(_fits(found.spans, place, how, share) for place in places)
+    # Places are of one length, and so are the quote's spans: the place that shares most with one is a neighbour of it.
     begins = [start for start, _ in places]
-    spans = _everywhere(source, quote) if found.tier == "exact" else list(found.spans)
-    if found.tier == "exact":
-        return any(_one_meets(span, places, begins, how) for span in spans)
-    each_meets = [_one_meets(span, places, begins, how) for span in spans]
-    return bool(spans) and (all(each_meets) if how == "inside" else any(each_meets))
+    length = places[0][1] - places[0][0]
+    for start, end in _everywhere(source, quote):
+        first, last = sorted((start, end - length))
+        left, right = bisect_left(begins, first), bisect_right(begins, last)
+        near = {at for at in (left - 1, left, right - 1, right) if 0 <= at < len(places)}
+        if any(_fits([(start, end)], places[at], how, share) for at in near):
+            return True
+    return False
 
 
-def _one_meets(span: tuple[int, int], places: _Spans, begins: list[int], how: str) -> bool:
-    start, end = span
-    if how == "inside":
-        at = bisect_right(begins, start) - 1
-        return at >= 0 and end <= places[at][1]
-    at = bisect_left(begins, end) - 1
-    return at >= 0 and places[at][1] > start
+def _fits(parts: Sequence[tuple[int, int]], place: tuple[int, int], how: str, share: Decimal) -> bool:
+    """Whether the parts of a quote hold enough of one place, and (`inside`) nothing but it."""
+    first, last = place
+    held = sum(max(0, min(end, last) - max(start, first)) for start, end in parts)
+    if how == "inside" and not all(first <= start and end <= last for start, end in parts):
+        return False
+    return held > 0 and held >= share * (last - first)
 
 
 def _everywhere(source: str, passage: str) -> _Spans:
@@ -202,6 +216,12 @@ QUOTE = Scorer(
             "overlap",
             one_of("overlap", "inside", "ignore"),
             "how a quote has to stand to the gold's passage, where the gold has one",
+        ),
+        Option(
+            "share",
+            Decimal("0.5"),
+            _share,
+            "how much of the gold's passage a quote has to hold, as a share of its characters; 0 for any of it",
         ),
     ),
     metrics=(rate("verbatim"), rate("found", SOMETHING)),
