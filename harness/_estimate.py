@@ -213,7 +213,7 @@ def recorded_rates(db: Path, candidates: Sequence[Candidate]) -> dict[str, Token
         return {}
     seen: dict[tuple[str, str], list[Fraction]] = {}
     try:
-        with Ledger.open(db, read_only=True) as ledger:
+        with Ledger.open(db, untouched=True) as ledger:
             for row in ledger.rows(over_views(_COUNTED)):
                 models = _models(row["candidates"])
                 if row["via"] == "live" and row["tokens"] and row["size"] and row["candidate"] in models:

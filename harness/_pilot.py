@@ -99,6 +99,8 @@ class Pilot:
 
     def _why_not(self, cost: Extent | None, tokens: Extent | None) -> str:
         budget = self.purse.budget
+        if max(self.cells.values(), default=0) <= self.purse.pilot:
+            return ""
         over = f"the pilot of {self.purse.pilot} cells of each candidate is over"
         if not budget.counts:
             return f"{over}; the rest was not asked"

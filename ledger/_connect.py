@@ -78,14 +78,15 @@ def _json_is_innocuous() -> bool:
     return True
 
 
-def connect_reader(path: Path, *, views: bool = False) -> sqlite3.Connection:
+def connect_reader(path: Path, *, views: bool = False, untouched: bool = False) -> sqlite3.Connection:
     """A connection that can't write: mode=ro, query_only, trusted_schema off.
 
     With `views`, the ledger's own views can be read: an SQLite so old that it wouldn't let them call its JSON functions
     then trusts the schema. Nothing else is there to call: no function of ours, no extension, no way to write.
 
     Where the folder can't be written either (no -shm can be made), the file is opened as immutable, but only if no
-    write-ahead log is pending beside it. Raises NotALedger.
+    write-ahead log is pending beside it. With `untouched` that is tried first, so that no -shm is made: for a glance,
+    as what is written meanwhile may be misread. Raises NotALedger.
     """
     if path.is_dir():
         raise NotALedger(f"{path} is a folder, not a ledger; name the file in it")
@@ -96,7 +97,7 @@ def connect_reader(path: Path, *, views: bool = False) -> sqlite3.Connection:
     real = path.resolve()
     wal = real.with_name(real.name + "-wal")
     if not wal.exists() or wal.stat().st_size == 0:
-        modes.append("mode=ro&immutable=1")
+        modes.insert(0 if untouched else 1, "mode=ro&immutable=1")
     problem: Exception | None = None
     for mode in modes:
         try:

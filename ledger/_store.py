@@ -52,10 +52,10 @@ class _Ticket:
 class Ledger:
     """An open ledger. Make one with `Ledger.create` or `Ledger.open`; close it, or use it as a context manager."""
 
-    def __init__(self, path: Path, *, read_only: bool) -> None:
+    def __init__(self, path: Path, *, read_only: bool, untouched: bool = False) -> None:
         self.path = path
         self.read_only = read_only
-        self._reader = connect_reader(path, views=True)
+        self._reader = connect_reader(path, views=True, untouched=untouched)
         self._reader_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._writer_lock = threading.Lock()
@@ -76,9 +76,12 @@ class Ledger:
         self.genesis = body
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], *, read_only: bool = False) -> Self:
-        """Open an existing ledger. Raises NotALedger, saying what stands there instead."""
-        return cls(Path(path), read_only=read_only)
+    def open(cls, path: str | os.PathLike[str], *, read_only: bool = False, untouched: bool = False) -> Self:
+        """Open an existing ledger. Raises NotALedger, saying what stands there instead.
+
+        `untouched` is for a glance that leaves not even SQLite's own files beside the ledger; with `read_only` only.
+        """
+        return cls(Path(path), read_only=read_only or untouched, untouched=untouched)
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], *, origin: str = DEFAULT_ORIGIN) -> Self:

@@ -130,6 +130,28 @@ def test_recorded_calls_of_the_same_model_narrow_the_estimate(tmp_path: Path) ->
     assert high - low < wide
 
 
+def test_a_dry_run_leaves_a_folder_with_a_ledger_byte_for_byte_as_it_was(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+    with counting_server(lambda prompt, number: told(perfect(prompt), 500 + number, 40)) as one:
+        run(of, {"openai/a": one}, "--max-tokens", "50")
+
+    def files() -> dict[Path, bytes]:
+        return {path: path.read_bytes() for path in sorted(of.folder.rglob("*")) if path.is_file()}
+
+    before = files()
+    assert per_byte(of)["recorded_calls"] == 6
+    assert files() == before, "not even SQLite's own files beside it"
+
+
+def test_a_pilot_of_all_cells_leaves_no_rest_and_says_of_none(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+    with counting_server(lambda prompt, number: told(perfect(prompt), 500, 40)) as one:
+        done = run(of, {"openai/a": one}, "--pilot", "99")
+    assert done["status"] == "complete" and "pilot of openai/a, 6 of 6 cells" in done["errors"]
+    assert "not asked" not in done["errors"]
+    assert of.bodies("close")[0]["reason"] == ""
+
+
 def test_a_bound_that_nothing_sets_is_unknown(tmp_path: Path) -> None:
     of = experiment(tmp_path)
     address = ["--base-url", "http://127.0.0.1:9/v1"]
