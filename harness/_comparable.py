@@ -75,6 +75,16 @@ class Comparability:
         """Whether nothing moved that may not move."""
         return not self.moved
 
+    def two_suites(self, a: str = "A", b: str = "B") -> str:
+        """That the sides are of two suites, in a sentence; empty where they are of one."""
+        for each in self.moved:
+            if each.component == "suite":
+                return (
+                    f"{a} is of the suite {each.before} and {b} of {each.after}: their cases and scores mean different"
+                    " things, and no rescore mends that"
+                )
+        return ""
+
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
         behaviour = self.behaviour
@@ -252,13 +262,15 @@ def _mend(duel: Duel, moved: Sequence[Moved]) -> list[str]:
     a, b = duel.a, duel.b
     components = {each.component for each in moved}
     found: list[str] = []
+    if "suite" in components:
+        return found
     if components & {"rules", "code"}:
         name = a.rules.rpartition("@")[0]
         runs = " ".join(dict.fromkeys((a.run, b.run)))
         found.append(f"`harness rescore {runs} --rules {name}` reads both under one rule set, with nothing asked")
     if components == {"gold"}:
         found.append("`harness run … --reuse` takes the responses over and scores them under one key")
-    elif components & {"suite", "ask", "cases", "arm", "epochs", "gold"}:
+    elif components & {"ask", "cases", "arm", "epochs", "gold"}:
         found.append(f"`harness run …` asks B's candidate ({b.candidate}) as A was asked, on the same cases")
     if "model" in components:
         found.append("`harness run …` asks both anew, while one model answers under that name")

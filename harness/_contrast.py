@@ -28,7 +28,7 @@ from harness._stats import (
     wilson,
 )
 
-__all__ = ["CaseFlip", "Contrast", "Figure", "contrast", "shown_p"]
+__all__ = ["CaseFlip", "Contrast", "Figure", "contrast", "shown_difference", "shown_p", "shown_range"]
 
 _REPEATED = "repeats of a case aren't independent"
 _GRADED = "it is a test of rates, and this is a mean"
@@ -149,27 +149,32 @@ class Contrast:
     def power(self) -> str:
         """How small a difference so many cases could have shown."""
         if not self.pairs:
-            return f"{self.metric}: without a paired case nothing could have been shown"
-        head = f"{self.metric}: {self.pairs} paired case{'' if self.pairs == 1 else 's'} could have shown"
-        if self.kind == "mean" or self.repeated:
-            if self.smallest is None:
-                return f"{head} nothing that can be worked out: their differences have no spread"
-            size = _points(self.smallest) if self.kind == "rate" else f"{self.smallest:.3f}"
-            return f"{head} a difference of about {size} with 80% power (normal approximation, spread as seen)"
-        if self.smallest is None:
-            return f"{head} no difference at all with 80% power: exact McNemar needs six that disagree, all one way"
-        said = (
-            f"{head} a difference of {_points(self.smallest)} or more with 80% power, if all disagreement goes one way"
+            return f"{self.metric}: without a paired case nothing could have been noticed"
+        head = f"{self.metric}: With {self.pairs} paired case{'' if self.pairs == 1 else 's'},"
+        seen, smallest = self.smallest_seen, self.smallest
+        if smallest is None and (self.kind == "mean" or self.repeated):
+            return f"{head} it can't be worked out what would go unnoticed: their differences have no spread"
+        if smallest is None:
+            return f"{head} any true difference may well go unnoticed: exact McNemar needs six that differ, all one way"
+        if seen is not None and seen.difference is None:
+            return f"{head} which differ both ways so often, any true difference may well go unnoticed"
+        # What went both ways makes a difference harder to see, so the figure with it is the honest one.
+        smallest = seen.difference if seen is not None and seen.difference is not None else smallest
+        size = f"{100 * smallest:.0f} points" if self.kind == "rate" else f"{smallest:.3f}"
+        return (
+            f"{head} a true difference under about {size} may well go unnoticed (one that large is noticed four times"
+            " in five)"
         )
-        seen = self.smallest_seen
-        if seen is not None and seen.against > 0:
-            with_it = "nothing" if seen.difference is None else f"{_points(seen.difference)} or more"
-            said += f"; with the {100 * seen.against:.1f}% of cases that went the other way, {with_it}"
-        return said
 
 
-def _points(value: float) -> str:
-    return f"{100 * value:.1f} points"
+def shown_difference(value: float, kind: str) -> str:
+    """A difference as people read it: of rates in percentage points, of means as it is."""
+    return f"{100 * value:+.1f}pp" if kind == "rate" else f"{value:+.3f}"
+
+
+def shown_range(low: float, high: float, kind: str) -> str:
+    """An interval of a difference as people read it."""
+    return f"{shown_difference(low, kind).removesuffix('pp')} to {shown_difference(high, kind)}"
 
 
 def contrast(
@@ -191,7 +196,7 @@ def contrast(
         seen = smallest_difference(len(values), against=against)
     else:
         smallest, seen = smallest_mean_difference(differences), None
-    verdict, why = _judge(found, differences, difference, interval, p)
+    verdict, why = _judge(found, kind, differences, difference, interval, p)
     return Contrast(
         found.metric, kind, primary, higher_is_better, found.planned, len(values), found.repeated,
         _figure([a for a, _ in values], found, found.counted_a, kind),
@@ -223,8 +228,8 @@ def _figure(clusters: Sequence[Sequence[float]], found: MetricPairs, counted: in
 
 
 def _judge(
-    found: MetricPairs, differences: Sequence[float], difference: float | None, interval: Bootstrap | None,
-    p: float | None,
+    found: MetricPairs, kind: str, differences: Sequence[float], difference: float | None,
+    interval: Bootstrap | None, p: float | None,
 ) -> tuple[Verdict, str]:  # fmt: skip
     if difference is None:
         if not found.planned:
@@ -236,16 +241,21 @@ def _judge(
         spans = interval is not None and spans_zero(interval.low, interval.high)
         if p < ALPHA and not spans:
             return ahead, why
-        return "inconclusive", why + ("; the interval of the difference spans zero" if spans else "")
+        holds = f"; the interval of the difference {_at_zero(interval)}" if interval is not None and spans else ""
+        return "inconclusive", why + holds
     if interval is None:
         return "inconclusive", "one case says nothing of how cases differ"
-    shown = f"the 95% interval of the difference is {interval.low:+.3f} to {interval.high:+.3f}"
+    shown = f"the 95% interval of the difference is {shown_range(interval.low, interval.high, kind)}"
     if spans_zero(interval.low, interval.high):
-        return "inconclusive", f"{shown}, which spans zero"
+        return "inconclusive", f"{shown}, which {_at_zero(interval)}"
     apart = sum(map(_apart, differences))
     if apart < _FEWEST_APART:
         return "inconclusive", f"{shown}, but only {apart} cases differ, and fewer than {_FEWEST_APART} decide nothing"
     return ahead, shown
+
+
+def _at_zero(interval: Bootstrap) -> str:
+    return "spans zero" if interval.low < 0 < interval.high else "touches zero"
 
 
 def _apart(difference: float) -> bool:

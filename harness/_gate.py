@@ -68,7 +68,14 @@ class GateResult:
 
     def sentence(self) -> str:
         """The result in one sentence."""
-        return f"{self.outcome.upper()}: {self.candidate} under {self.rules}, {self.metric}: {self.why}"
+        where = f" under {self.rules}" if self.rules else ""
+        metric = f", {self.metric}" if self.metric else ""
+        return f"{self.outcome.upper()}: {self.sides()}{where}{metric}: {self.why}"
+
+    def sides(self) -> str:
+        """Whom the result holds against whom: one label where both have it."""
+        other = f" against {self.against}" if self.against not in ("", self.candidate) else ""
+        return self.candidate + other
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
@@ -128,13 +135,18 @@ class Gate:
 
     def sentence(self) -> str:
         """The whole in one sentence."""
+        sides = {(each.candidate, each.against) for each in self.results}
+        ours, theirs = self.run, self.against
+        if len(sides) == 1 and all(len({one, other, ""}) == 3 for one, other in sides):
+            ((one, other),) = sides
+            ours, theirs = f"{ours}@{one}", f"{theirs}@{other}"
         said = {
-            "pass": f"run {self.run} is not more than {self.points()} worse than run {self.against}",
-            "fail": f"run {self.run} is more than {self.points()} worse than run {self.against}",
-            "inconclusive": f"it can't be told whether run {self.run} is more than {self.points()} worse than run"
-            f" {self.against}" + ("; let through by --inconclusive pass" if self.lenient else ", which is no pass"),
+            "pass": f"run {ours} is not more than {self.points()} worse than run {theirs}",
+            "fail": f"run {ours} is more than {self.points()} worse than run {theirs}",
+            "inconclusive": f"it can't be told whether run {ours} is more than {self.points()} worse than run"
+            f" {theirs}" + ("; let through by --inconclusive pass" if self.lenient else ", which is no pass"),
             "incomplete": f"run {self.run} has cells in error or never asked; `harness resume {self.run}` asks them",
-            "not comparable": f"more moved between run {self.run} and run {self.against} than the candidate",
+            "not comparable": f"more moved between run {ours} and run {theirs} than the candidate",
         }
         return f"{self.outcome.upper()}: {said[self.outcome]} ({CONFIDENCE})"
 
@@ -187,7 +199,9 @@ def _results(ledger: Ledger, pair: Compared, margin: Decimal, only: Sequence[str
     a, b = pair.duel.a, pair.duel.b
     named: tuple[str, str, str] = (a.candidate, b.candidate, a.rules)
     if not pair.shown:
-        moved = "; ".join(dict.fromkeys(each.sentence() for each in pair.comparability.moved))
+        moved = pair.comparability.two_suites("RUN", "AGAINST") or "; ".join(
+            dict.fromkeys(each.sentence() for each in pair.comparability.moved)
+        )
         return [GateResult(*named, "", "not comparable", moved, mend=pair.comparability.mend)]
     # A suite may decide outcomes by one metric for some of its cases and by another for the rest.
     deciding = [each for each in pair.metrics if each.primary and each.planned]
@@ -239,7 +253,7 @@ def _judged(
     sign = -1.0 if known is False else 1.0
     whole = contrast.kind == "rate" and all(len(pair.a) == len(pair.b) == 1 for pair in mine)
     seen = [sign * (_mean(a) - _mean(b)) for a, b in (pair.values(metric) for pair in mine) if a and b]
-    unknown = sum(any(metric not in each.metrics for each in (*pair.a, *pair.b)) for pair in mine) + withheld
+    lacking, unknown = _lacking(mine, metric, withheld)
     # The worst that an unmeasured cell can be is 0, or 1 where lower is better; of AGAINST it is the other end.
     low, high = (1.0, 0.0) if known is False else (0.0, 1.0)
     worst = [sign * (_filled(pair.a, metric, low) - _filled(pair.b, metric, high)) for pair in mine] + [-1.0] * withheld
@@ -253,8 +267,19 @@ def _judged(
         reason = reason or "its rule set can't be read any more, so nobody can tell whether higher is better"
     outcome, why = _decide(*intervals, float(margin), unknown, reason)
     return GateResult(
-        *named, metric, outcome, why, known, contrast.a.text(), contrast.b.text(), *intervals, unknown, missing
+        *named, metric, outcome, why, known, contrast.a.text(), contrast.b.text(), *intervals, lacking, missing
     )
+
+
+def _lacking(pairs: Sequence[Pair], metric: str, withheld: int) -> tuple[int, str]:
+    """The cases that lack a measurement, and the same in words with how many of them on which side."""
+    sides = [tuple(any(metric not in each.metrics for each in side) for side in (pair.a, pair.b)) for pair in pairs]
+    count = sum(any(each) for each in sides) + withheld
+    if not count:
+        return 0, ""
+    ours, theirs, both = sum(a for a, _ in sides), sum(b for _, b in sides), sum(a and b for a, b in sides)
+    said = f" ({ours} in RUN, {theirs} in AGAINST, {both} of them in both)" if ours and theirs else ""
+    return count, f"{_cases(count)} that lack{'s' if count == 1 else ''} a measurement{said}"
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -266,7 +291,7 @@ def _filled(cells: Sequence[Answer], metric: str, missing: float) -> float:
 
 
 def _decide(
-    seen: PairedInterval | None, worst: PairedInterval | None, best: PairedInterval | None, margin: float, unknown: int,
+    seen: PairedInterval | None, worst: PairedInterval | None, best: PairedInterval | None, margin: float, unknown: str,
     reason: str,
 ) -> tuple[Outcome, str]:  # fmt: skip
     if reason:
@@ -275,10 +300,10 @@ def _decide(
         return "inconclusive", "no case is planned on both sides"
     bar = f"-{100 * margin:g}pp"
     if worst.low > -margin:
-        left = f", with the {_cases(unknown)} that lack a measurement counted against it" if unknown else ""
+        left = f", with the {unknown} counted against it" if unknown else ""
         return "pass", f"the difference is {_range(worst)}; its lower end is above {bar}{left}"
     if best.high < -margin:
-        left = f", even with the {_cases(unknown)} that lack a measurement counted for it" if unknown else ""
+        left = f", even with the {unknown} counted for it" if unknown else ""
         return "fail", f"the difference is {_range(best)}; its upper end is below {bar}{left}"
     if seen is None:
         return "inconclusive", "no case has figures on both sides"
@@ -286,7 +311,7 @@ def _decide(
         side = "pass" if seen.low > -margin else "fail"
         return "inconclusive", (
             f"it would {side} on the {_cases(seen.cases)} that both measured ({_range(seen)}), but the"
-            f" {_cases(unknown)} that lack a measurement could turn it"
+            f" {unknown} could turn it"
         )
     return "inconclusive", f"the difference is {_range(seen)}, and {bar} lies in it"
 

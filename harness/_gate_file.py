@@ -28,7 +28,7 @@ def junit(found: Gate) -> bytes:
     """
     cases: list[ElementTree.Element] = []
     for each in found.results:
-        case = _case(f"{each.rules or 'no rule set'}", " ".join(filter(None, (each.candidate, each.metric))), found)
+        case = _case(f"{each.rules or 'no rule set'}", " ".join(filter(None, (each.sides(), each.metric))), found)
         if each.outcome == "not comparable":
             _child(case, "error", each.outcome, [each.why, *each.mend])
         elif each.outcome == "inconclusive" and found.lenient:
@@ -106,7 +106,7 @@ def _row(mark: str, each: GateResult) -> str:
     difference = "–" if shown is None else f"{100 * shown.difference:+.1f}pp"
     interval = "–" if shown is None else f"{100 * shown.low:+.1f} to {100 * shown.high:+.1f}"
     cells = [
-        mark, md_name(each.candidate), md_name(each.rules), md_name(each.metric), md_name(each.ours),
+        mark, md_name(each.sides()), md_name(each.rules), md_name(each.metric), md_name(each.ours),
         md_name(each.theirs), difference, interval, f"{each.outcome}: {md_name(each.why)}",
     ]  # fmt: skip
     return "| " + " | ".join(cells) + " |"

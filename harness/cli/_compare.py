@@ -59,6 +59,8 @@ def compare(
             words(line)
     if found.refused:
         moved = dict.fromkeys(each.component for pair in found.pairs for each in pair.comparability.moved)
-        tell(f"error: NOT COMPARABLE: {', '.join(moved)} moved; --force shows the numbers all the same")
+        two = next(filter(None, (pair.comparability.two_suites() for pair in found.pairs)), "")
+        why = two or f"{', '.join(moved)} moved"
+        tell(f"error: NOT COMPARABLE: {why}; --force shows the numbers all the same")
         return 4
     return 0

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from harness._compare import Compared, Comparison
-from harness._contrast import Contrast, shown_p
+from harness._contrast import Contrast, shown_difference, shown_p, shown_range
 from harness._filter import NO_GROUP
 from harness._pairs import Missing
 from ledger.cli import table
@@ -18,6 +18,8 @@ __all__ = ["compare_lines"]
 
 _SHOWN = 12
 _GROUPS_SHOWN = 50
+_COLUMNS = ("metric", "A", "B", "both", "only A", "only B", "neither", "A - B", "95% interval", "exact McNemar p")
+_OPTIONAL = frozenset({"both", "only A", "only B", "neither", "exact McNemar p"})
 _UNSHOWN = "the JSON form has all"
 
 
@@ -50,6 +52,7 @@ def _pair(pair: Compared) -> Iterator[str]:
         yield found.behaviour.sentence()
     if not found.comparable:
         yield "NOT COMPARABLE:"
+        yield from ([f"  {found.two_suites()}"] if found.two_suites() else [])
         yield from _some([f"  {each.sentence()}" for each in found.moved])
         yield from (f"  to mend it: {each}" for each in found.mend)
     if found.beside:
@@ -60,13 +63,13 @@ def _pair(pair: Compared) -> Iterator[str]:
 
 def _numbers(pair: Compared) -> Iterator[str]:
     yield ""
-    yield from table(
-        ["metric", "A", "B", "both", "only A", "only B", "neither", "A - B", "95% interval", "exact McNemar p"],
-        [_row(each) for each in pair.metrics],
-    )
-    yield "* decides outcomes. A and B count cases with 1; both, only A and so on count the paired cases with 1 there."
+    yield from _filled(_COLUMNS, [_row(each) for each in pair.metrics])
+    if any(each.primary for each in pair.metrics):
+        yield "* decides outcomes."
+    if any(each.both is not None for each in pair.metrics):
+        yield "A and B count the cases that are right (1) there; both, only A and so on count the paired cases."
     if any(each.p is not None for each in pair.metrics):
-        yield "One is called higher where p is under 0.05 and the interval does not span zero; else it is inconclusive."
+        yield "One is called higher where p is under 0.05 and the interval doesn't hold zero; else it is inconclusive."
     seeds = {(each.interval.resamples, each.interval.seed) for each in pair.metrics if each.interval is not None}
     for resamples, seed in seeds:
         yield f"Intervals of A - B: {resamples:,} resamples of the cases, percentile, seed {seed}."
@@ -78,7 +81,8 @@ def _numbers(pair: Compared) -> Iterator[str]:
         if each.no_p:
             yield f"  exact McNemar not computed: {each.no_p}"
         if each.interval is not None and not each.interval.spread:
-            yield "  every paired case differs alike: the interval has no width, and says nothing of other cases"
+            alike = "every paired case differs alike" if each.difference else "no paired case differs"
+            yield f"  {alike}: the interval has no width, and says nothing of other cases"
         if each.pairs < each.planned:
             yield f"  {each.pairs} of the {each.planned} cases that it applies to have figures on both sides"
         yield f"  {each.power().partition(': ')[2]}"
@@ -102,8 +106,8 @@ def _groups(pair: Compared, by: str) -> Iterator[str]:
     yield ""
     yield f"By {by}, each group a part of the cases, chosen when the answers were known (post hoc):"
     some = pair.groups[:_GROUPS_SHOWN]
-    yield from table(
-        [by, "cases", "metric", "A", "B", "only A", "only B", "A - B", "95% interval", "exact McNemar p"],
+    yield from _filled(
+        (by, "cases", "metric", "A", "B", "only A", "only B", "A - B", "95% interval", "exact McNemar p"),
         [
             [NO_GROUP if group.name is None else group.name, group.cases, *(row[0:3]), *(row[4:6]), *(row[7:])]
             for group in some for row in map(_row, group.metrics)
@@ -114,13 +118,19 @@ def _groups(pair: Compared, by: str) -> Iterator[str]:
     yield "The more groups, the likelier one of them stands out by chance: no p here is corrected for that."
 
 
+def _filled(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    """The table, without the columns that hold nothing in any row."""
+    kept = [at for at, name in enumerate(columns) if name not in _OPTIONAL or any(row[at] != "–" for row in rows)]
+    yield from table([columns[at] for at in kept], [[row[at] for at in kept] for row in rows])
+
+
 def _row(each: Contrast) -> list[object]:
     interval = each.interval
     return [
         each.metric + ("*" if each.primary else ""), each.a.text(), each.b.text(), _count(each.both),
         _count(each.only_a), _count(each.only_b), _count(each.neither),
-        "–" if each.difference is None else f"{each.difference:+.3f}",
-        "–" if interval is None else f"{interval.low:+.3f} to {interval.high:+.3f}",
+        "–" if each.difference is None else shown_difference(each.difference, each.kind),
+        "–" if interval is None else shown_range(interval.low, interval.high, each.kind),
         "–" if each.p is None else shown_p(each.p),
     ]  # fmt: skip
 

@@ -51,7 +51,8 @@ def test_twelve_against_four_of_twelve_is_what_was_published(ledger: Ledger) -> 
     assert [flip.case for flip in found.flips] == [f"one/c{number}" for number in range(4, 12)]
     said = text(compare(ledger, run))
     assert "exact: A is higher; exact McNemar p = 0.0078; higher is better" in said
-    assert "12 paired cases could have shown a difference of 57.8 points or more with 80% power" in said
+    assert "With 12 paired cases, a true difference under about 58 points may well go unnoticed" in said
+    assert "+66.7pp" in said and "0.667" not in said, "people read points; fractions are for JSON"
 
 
 def test_the_same_two_candidates_the_other_way_round_mirror_each_other(ledger: Ledger) -> None:
@@ -123,15 +124,16 @@ def test_all_ties_are_inconclusive_and_never_called_no_difference(ledger: Ledger
     assert (found.p, found.verdict, found.difference) == (1.0, "inconclusive", 0.0)
     assert not found.interval.spread
     said = text(compare(ledger, run))
-    assert "exact: inconclusive; exact McNemar p = 1.0000; the interval of the difference spans zero" in said
-    assert "no difference" not in said.replace("could have shown no difference at all", "")
+    assert "exact: inconclusive; exact McNemar p = 1.0000; the interval of the difference touches zero" in said
+    assert "no paired case differs: the interval has no width" in said
+    assert "no difference" not in said
 
 
 def test_one_case_shows_nothing(ledger: Ledger) -> None:
     found = compare(ledger, scored_run(ledger, {"a/x": {"c": "right"}, "b/y": {"c": "wrong"}}))
     exact = only(found)
     assert (exact.pairs, exact.only_a, exact.p, exact.interval, exact.verdict) == (1, 1, 1.0, None, "inconclusive")
-    assert "1 paired case could have shown no difference at all with 80% power" in text(found)
+    assert "With 1 paired case, any true difference may well go unnoticed" in text(found)
 
 
 def test_without_a_measured_pair_there_is_no_data_and_no_zero(ledger: Ledger) -> None:
@@ -383,6 +385,18 @@ def test_an_ask_of_another_suite_is_refused_even_where_the_cases_are_the_same(le
     a = scored_run(ledger, {"a/x": outcomes(TWELVE, 3)})
     b = scored_run(ledger, {"b/y": outcomes(TWELVE, 3)}, suite=replace(suite_here(), name="seniority", ask="array"))
     assert refused(ledger, a, b) == {"suite", "ask"}
+    found = compare(ledger, a, b)
+    assert "A is of the suite authority and B of seniority" in text(found) and "no rescore mends that" in text(found)
+    assert found.pairs[0].comparability.mend == () and "harness rescore" not in text(found)
+
+
+def test_with_repeats_the_table_has_no_empty_columns_and_no_legend_of_them(ledger: Ledger) -> None:
+    several = {name: ["right", "wrong"] for name in TWELVE}
+    run = scored_run(ledger, {"a/x": several, "b/y": several}, epochs=2)  # type: ignore[arg-type]
+    said = text(compare(ledger, run))
+    assert "A - B" in said and "only A" not in said and "neither" not in said and "McNemar p " not in said
+    once = scored_run(ledger, {"a/x": outcomes(TWELVE, 2), "b/y": outcomes(TWELVE, 5)})
+    assert "only A" in text(compare(ledger, once))
 
 
 def test_the_same_candidate_must_be_answered_by_the_same_model(ledger: Ledger) -> None:

@@ -47,7 +47,7 @@ def test_a_mean_has_a_paired_bootstrap_and_no_table() -> None:
     assert (found.verdict, len(found.flips)) == ("a_higher", 30)
     assert found.a.k is None
     assert found.a.low < found.a.rate < found.a.high
-    assert "a difference of about 0." in found.power()
+    assert "a true difference under about 0." in found.power()
 
 
 def test_an_interval_that_spans_zero_is_inconclusive() -> None:
@@ -56,6 +56,13 @@ def test_an_interval_that_spans_zero_is_inconclusive() -> None:
     assert found.verdict == "inconclusive"
     assert "which spans zero" in found.sentence()
     assert "no difference" not in found.sentence() + found.power()
+
+
+def test_an_interval_that_ends_at_zero_touches_it() -> None:
+    names = [f"c{at}" for at in range(20)]
+    found = mean({each: [0.6 if at == 0 else 0.5] for at, each in enumerate(names)}, {each: [0.5] for each in names})
+    assert found.interval.low == 0 < found.interval.high
+    assert "which touches zero" in found.sentence() and "spans" not in found.sentence()
 
 
 def test_a_case_without_a_figure_on_one_side_is_in_no_pair_and_nothing_fills_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,7 +19,7 @@ from harness._gate_named import find_against, read_margin
 from harness._noninferior import paired_interval, tango
 from ledger import Draft, Ledger, NotFound
 from ledger.kinds import Plan, Supersede, Taint, Target
-from tests.harness.scored import NEGATIVE, case_line, scored_run
+from tests.harness.scored import NEGATIVE, case_line, scored_run, suite_here
 
 MANY = [f"c{number}" for number in range(60)]
 
@@ -125,7 +126,28 @@ def test_a_pass_that_holds_whatever_the_missing_were_is_a_pass(ledger: Ledger) -
     run = scored_run(ledger, {"a/x": told(40) | {"c59": "malformed"}})
     found = held(ledger, run, base, "20pp")
     assert found.outcome == "pass"
-    assert "with the 1 case that lack a measurement counted against it" in only(found).why
+    assert "with the 1 case that lacks a measurement counted against it" in only(found).why
+    both = scored_run(ledger, {"a/x": told(40) | {"c58": "malformed", "c59": "malformed"}})
+    said = only(held(ledger, both, run, "30pp")).why
+    assert "the 2 cases that lack a measurement (2 in RUN, 1 in AGAINST, 1 of them in both)" in said
+
+
+def test_two_candidates_of_one_run_are_told_apart_in_every_form(ledger: Ledger) -> None:
+    run = scored_run(ledger, {"a/x": told(40), "b/y": told(40)})
+    found = held(ledger, f"{run}@a/x", f"{run}@b/y")
+    assert found.sentence().startswith(f"PASS: run {run}@a/x is not more than 10pp worse than run {run}@b/y")
+    assert only(found).sentence().startswith("PASS: a/x against b/y under ")
+    assert "`a/x against b/y`" in gate_markdown(found) and b"a/x against b/y exact" in junit(found)
+
+
+def test_two_suites_are_not_comparable_and_no_rescore_is_named(ledger: Ledger) -> None:
+    base = scored_run(ledger, {"a/x": told(40)})
+    run = scored_run(ledger, {"a/x": told(40)}, suite=replace(suite_here(), name="other"))
+    found = held(ledger, run, base)
+    assert found.outcome == "not comparable"
+    said = only(found).sentence()
+    assert "RUN is of the suite other and AGAINST of authority" in said and "no rescore mends that" in said
+    assert ", :" not in said and only(found).mend == ()
 
 
 def test_a_run_with_errors_is_incomplete_and_that_goes_before_a_fail(ledger: Ledger) -> None:
