@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.scorers._characters import narrow
-from harness.scorers._denials import Denied
+from harness.scorers._denials import DENIALS, Denied
 from harness.scorers._normal import label
 from harness.scorers._region import without_space
 from harness.scorers._words import Mention, Word, find_phrases, words
@@ -207,7 +207,7 @@ def _behind_letter(text: str, letter: str) -> str | None:
         return None
     rest = found["rest"].strip()
     if not rest or not any(each.isalnum() for each in rest):
-        return ""
+        return None if any(word.form in DENIALS for word in words(rest)) else ""
     return rest if found["mark"].strip() else None
 
 

@@ -52,7 +52,14 @@ _UNITS: Final = _CURRENCIES | _set(
 )
 _NEGATIVE: Final = frozenset(("minus", "negative"))
 # What stands ahead of a number and says that it isn't the one that is meant, but a bound of it, or its root.
-_BOUND: Final = _set("than least most \u221a < > <= >= \u2264 \u2265 \u2260 \u00b1")
+_BOUND: Final = _set(
+    "over under above below twice double triple half than least most \u221a < > <= >= \u2264 \u2265 \u2260 \u00b1"
+)
+_BOUNDS: Final = re.compile(r"(?:up[^\S\n]+to|half[^\S\n]+of)[^\S\n]+\Z", re.IGNORECASE)
+_BOUND_BEHIND: Final = re.compile(
+    r"[^\S\n]+(?:or[^\S\n]+(?:more|less|fewer|above|below|over|under|higher|lower)|at[^\S\n]+(?:least|most))\b",
+    re.IGNORECASE,
+)
 # A word of these beside a number says nothing of the number itself: "No. 5", "5 without the one".
 _LET: Final = frozenset(("no", "without", "except", "excludes", "exclude", "excluded"))
 _LEAD: Final = re.compile(
@@ -315,6 +322,8 @@ def _qualified(text: str, start: int, end: int, form: NumberFormat) -> bool:
     units = {_spelling(each) for each in form.units}
     if _groups_on(text, end, (end + 1, min(len(text), end + 5))):
         return True  # 1 000 may be a thousand, though no space is declared
+    if _BOUND_BEHIND.match(text, end) or _BOUNDS.search(text, max(0, start - _REACH), start):
+        return True
     behind = _BEHIND.match(text, end)
     if behind is not None:
         word = behind["word"].strip(_EDGES + "()")

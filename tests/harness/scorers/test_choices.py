@@ -60,6 +60,19 @@ def test_words_of_an_option_are_never_taken_for_an_announcement() -> None:
     assert find_choice("B is correct", options).why == "two_candidates"
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["anything but B", "All but B", "other than B", "I rule out B", "instead of B", "~~B~~", "It was ~~B~~.",
+     "\u274c B", "B \u2717", "B\u2717"],
+)  # fmt: skip
+def test_what_is_ruled_out_is_not_named(text: str) -> None:
+    assert find_choice(text, OPTIONS).why == "no_answer"
+
+
+def test_what_is_struck_out_stays_one_of_two() -> None:
+    assert find_choice("~~A~~ B", OPTIONS).why == "two_candidates"
+
+
 def test_a_letter_in_a_tag_is_found() -> None:
     for text in ("<answer>B</answer>", "So:\n<final_answer> B </final_answer>", "B</s>", "B<|im_end|>"):
         assert find_choice(text, OPTIONS).option == 1
