@@ -19,6 +19,7 @@ from ledger import Ledger, NotFound, find_run, over_views
 __all__ = ["Against", "find_against", "read_margin"]
 
 _POINTS = re.compile(r"([0-9]{1,2}(?:\.[0-9]{1,6})?) ?pp")
+_NO_TAG = "no run has this tag, and "
 _SHARE = re.compile(r"0(?:\.[0-9]{1,8})?|\.[0-9]{1,8}")
 _TAGGED = over_views(
     "SELECT run FROM runs WHERE purpose = 'evaluation' AND suite = ? AND run <> ? AND NOT superseded AND NOT tainted"
@@ -82,5 +83,5 @@ def find_against(ledger: Ledger, run: str, text: str) -> Against:
         try:
             find_run(ledger, text)
         except NotFound as problem:
-            raise NotFound(f"--against: no run or tag fits: {problem}") from None
+            raise NotFound(f"--against: {_NO_TAG}{problem}") from None
     return Against(text)

@@ -31,6 +31,11 @@ __all__ = ["FrozenLabel", "find_rule_sets", "frozen_labels", "rules_from_file"]
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _MOST = 1 << 20
 _MODULES_SHOWN = 6
+_USED = (
+    "SELECT DISTINCT tally.body ->> '$.rules' AS label FROM main.events AS tally"
+    " JOIN main.events AS plan ON plan.run = tally.run AND plan.kind = 'plan'"
+    " WHERE tally.kind = 'tally' AND plan.body ->> '$.suite' = ? ORDER BY tally.seq"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,10 @@ def _find(ledger: Ledger, plan: Plan, stage_name: str, frozen: Sequence[FrozenLa
         if found is not None:
             return found
     there = sorted(each.stem for each in (folder / "rules").glob("*.toml")) if folder is not None else []
-    known = list(dict.fromkeys([*there, *builtin_names(), *(each.label for each in _of(frozen, stage_name))]))
+    here = {*there, *builtin_names()}
+    used = [str(row["label"]) for row in ledger.rows(_USED, (plan.suite,))]
+    known = [*there, *builtin_names(), *(label for label in used if label.rpartition("@")[0] not in here)]
+    known = list(dict.fromkeys(known))
     raise RulesError(f"no rule set of suite {plan.suite} is called {name!a}; there are {ascii(', '.join(known))[1:-1]}")
 
 

@@ -70,7 +70,7 @@ class ScreenProgress:
         now = time.monotonic()
         if self._live is None and now - self._told_pace.get(candidate, -_EVERY_SECONDS) >= _EVERY_SECONDS:
             self._told_pace[candidate] = now
-            self._tell(f"{printable(candidate)}: refused for its rate; slowed to {pace_words(limit, rate)}")
+            self._tell(f"{printable(candidate)}: the server says too many requests; slowed to {pace_words(limit, rate)}")
 
     def spent(self, candidate: str, text: str) -> None:
         """What was spent so far; the whole run's where the candidate is empty."""

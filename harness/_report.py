@@ -21,6 +21,8 @@ __all__ = ["RunReport", "StandingReport", "read_report", "read_standing", "rende
 
 _WIDEST = 110
 _MOST_GROUPS = 50
+_MOST_APART = 4
+"""Up to so many candidates have a table each; more share one, or a terminal would hold nothing else."""
 _UNFINISHED = (
     "SELECT EXISTS (SELECT 1 FROM cells WHERE run = ? AND status IN (SELECT value FROM json_each(?))) AS unfinished"
 )
@@ -205,8 +207,12 @@ def render_report(report: RunReport) -> Sequence[object]:
     shown: list[object] = [_text(line) for line in (_about(report), *_marks(report), *said)]
     if data["run"]["epochs"] > 1:
         shown.append(_text(f"Each case was asked more than once, and its repeats are one cluster: {BY_CASE}"))
-    for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in report.scoreboard):
-        shown.append(_board_table(report, rules, candidate))
+    order = {label: at for at, label in enumerate(data["run"]["candidates"])}
+    for rules in dict.fromkeys(row["rules"] for row in report.scoreboard):
+        mine = [row for row in report.scoreboard if row["rules"] == rules]
+        labels = sorted(dict.fromkeys(row["candidate"] for row in mine), key=lambda label: order.get(label, len(order)))
+        together = [labels] if len(labels) > _MOST_APART else [[label] for label in labels]
+        shown += [_board_table(report, rules, some) for some in together]
     shown += _group_tables(data)
     if data["bars"] or data["bars_unread"]:
         lines = [
@@ -243,7 +249,7 @@ def render_report(report: RunReport) -> Sequence[object]:
         shown += [_table(each.title, each.columns, each.rows) for each in spend_tables(data["spend"])]
     if data["flags"]:
         names = ("candidate", "rules", "flag", "count")
-        shown.append(_counts("Flags of what was read", names, data["flags"]))
+        shown.append(_counts("Flags of what was read; each cell is counted as it was scored", names, data["flags"]))
     shown += [
         _text(
             f"{row['changed']} of {row['repeated']} repeated cases of {row['candidate']} changed outcome between"
@@ -264,14 +270,19 @@ def _text(value: object) -> Any:
     return Text(printable(str(value)))
 
 
-def _board_table(report: RunReport, rules: str, candidate: str) -> object:
+def _board_table(report: RunReport, rules: str, candidates: Sequence[str]) -> object:
+    """A candidate's figures under a rule set; or those of many, a row a candidate and metric."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    rows = [row for row in report.scoreboard if (row["rules"], row["candidate"]) == (rules, candidate)]
+    rows = [
+        row for candidate in candidates for row in report.scoreboard
+        if (row["rules"], row["candidate"]) == (rules, candidate)
+    ]  # fmt: skip
+    whom = candidates[0] if len(candidates) == 1 else f"{len(candidates)} candidates"
     # On a replay the order of this chain says nothing of what was known: the answers are older than it.
     of = ", on the replay of older answers" if report.data["run"]["via"] == "replay" else ""
-    title = _text(f"{report.data['run']['suite']} under {rules}: {candidate} ({rows[0]['standing']}{of})")
+    title = _text(f"{report.data['run']['suite']} under {rules}: {whom} ({rows[0]['standing']}{of})")
     for holds, mark in (
         (report.data["superseded"] is not None, " [superseded]"),
         (any(row["tainted"] for row in rows), " [tainted]"),
@@ -282,12 +293,15 @@ def _board_table(report: RunReport, rules: str, candidate: str) -> object:
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0),
         min_width=min(title.cell_len, _WIDEST),
     )  # fmt: skip
+    if len(candidates) > 1:
+        table.add_column("candidate", overflow="fold")
     table.add_column("metric", overflow="fold")
     for name in ("k/n", "planned", "rate", interval_heading(rows), "worst–best"):
         table.add_column(name, justify="right", no_wrap=name != "k/n")
     for row in rows:
+        first = [_text(row["candidate"])] if len(candidates) > 1 else []
         table.add_row(
-            _text(row["metric"]), _text(figure_of(row)), _text(row["planned"]), percent(row["rate"]),
+            *first, _text(row["metric"]), _text(figure_of(row)), _text(row["planned"]), percent(row["rate"]),
             between(row["interval_low"], row["interval_high"]), between(row["worst"], row["best"]),
         )  # fmt: skip
     return table

@@ -192,8 +192,11 @@ def _scoreboard(data: Mapping[str, Any]) -> Iterable[Block]:
     board: Sequence[Row] = data["scoreboard"]
     if not board:
         yield Sentence(["No rule set has given this run a figure."])
+    order = {label: at for at, label in enumerate(data["run"]["candidates"])}
     for each in data["rules"]:
         rows = [row for row in board if row["rules"] == each["rules"]]
+        # The plan's order of candidates, in every table alike; the metrics of each as they are.
+        rows.sort(key=lambda row: order.get(row["candidate"], len(order)))
         if not rows:
             continue
         yield Heading(3, [Name(each["rules"]), f" ({each['standing']})"])
@@ -215,7 +218,9 @@ def _scoreboard(data: Mapping[str, Any]) -> Iterable[Block]:
 
 
 def _figures(rules: str, rows: Sequence[Row]) -> Grid:
-    columns = ["metric", "candidate", "k/n", "planned", "rate", interval_heading(rows), "worst–best", "marks"]
+    columns = ["metric", "candidate", "k/n", "planned", "rate", interval_heading(rows), "worst–best"]
+    marked = any(_marks(row) for row in rows)
+    columns += ["marks"] if marked else []
     lines: list[Sequence[Cell]] = []
     for row in rows:
         figure = Name(figure_of(row)) if row["unmeasured"] else figure_of(row)
@@ -223,7 +228,7 @@ def _figures(rules: str, rows: Sequence[Row]) -> Grid:
             [
                 [Name(row["metric"]), *([" (outcome)"] if row["is_primary"] else [])], Name(row["candidate"]),
                 figure, str(row["planned"]), percent(row["rate"]), between(row["interval_low"], row["interval_high"]),
-                between(row["worst"], row["best"]), ", ".join(_marks(row)),
+                between(row["worst"], row["best"]), *([", ".join(_marks(row))] if marked else []),
             ]
         )  # fmt: skip
     right = frozenset(columns) - {"metric", "candidate", "marks"}
@@ -320,7 +325,7 @@ def _reading(data: Mapping[str, Any]) -> Iterable[Block]:
         ]
         yield Heading(2, ["Flags of what was read"])
         columns = ("candidate", "rules", "flag", "cells")
-        yield Grid(["Leniencies that were used, and what was salvaged or cut"], columns, rows, frozenset({"cells"}))
+        yield Grid(["What was noted in reading; each cell is counted as it was scored"], columns, rows, frozenset({"cells"}))
     repeats: Sequence[Row] = data["repeatability"]
     if repeats:
         rows = [

@@ -10,6 +10,7 @@ Concurrency, retries and timeouts may be others; they decide nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -43,7 +44,7 @@ from harness._spend import total_spent
 from harness._thaw import thaw_cases, thaw_rules
 from harness._there_now import Now, ResumeJob, look
 from harness.engines import ask_server, is_replay
-from ledger import Draft, Ledger, NotFound, find_run, hold_run, runs_set_aside
+from ledger import Draft, Ledger, NotFound, find_run, hold_run, over_views, runs_set_aside
 from ledger.kinds import Accept, Fault, Freeze, Note, Plan
 
 __all__ = ["ResumeJob", "Resumed", "resume_job"]
@@ -62,6 +63,11 @@ _MODELS = (
     " AND parse.body ->> '$.status' <> 'error'"
 )
 _MOVED_SHOWN = 12
+_NOTHING = "nothing is unfinished, so nothing was asked"
+_OPEN = over_views(
+    "SELECT status, EXISTS (SELECT 1 FROM cells WHERE cells.run = runs.run"
+    " AND status IN (SELECT value FROM json_each(?))) AS unfinished FROM runs WHERE run = ?"
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ def resume_job(job: ResumeJob, db: Path, progress: Progress) -> Resumed:
     """Resume a run. Raises RunMoved (nothing was sent or written), RefusedError, UsageError, RunHeld, LedgerError."""
     _check(job)
     with Ledger.open(db) as ledger:
-        run = find_run(ledger, job.run) if job.run else _newest(ledger)
+        run = find_run(ledger, job.run) if job.run else _newest(ledger, job.retry)
         with hold_run(ledger.path, run):
             finished, notes = _resume(ledger, run, job, progress)
         if finished.asked:
@@ -113,11 +119,19 @@ def _check(job: ResumeJob) -> None:
             raise UsageError(f"--retry-outcomes: {name} is a measured outcome, and choosing among answers is no retry")
 
 
-def _newest(ledger: Ledger) -> str:
+def _newest(ledger: Ledger, retry: Sequence[str]) -> str:
+    """The newest run with something to ask; where none has, or outcomes are to be asked again, the newest of all."""
+    newest = ""
     for event in reversed(list(ledger.events(kind="plan"))):
         body = ledger.body(event)
-        if isinstance(body, Plan) and not _why_not(body):
+        if not isinstance(body, Plan) or _why_not(body):
+            continue
+        newest = newest or event.run
+        (row,) = ledger.rows(_OPEN, (json.dumps(sorted(UNFINISHED)), event.run))
+        if retry or row["unfinished"] or row["status"] not in ("complete", "partial"):
             return event.run
+    if newest:
+        return newest
     raise UsageError(f"{ledger.path} holds no run that can be resumed; `ledger runs` lists what there is")
 
 
@@ -143,6 +157,9 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
         why_not = f"was {aside}, so nothing more is built on it; start a new run"
     if why_not:
         raise RefusedError(f"run {run} {why_not}")
+    if _settled(record, job.retry):
+        # Nothing would be asked, so nothing that moved since stands in the way of anything.
+        return _as_it_stands(record), [_NOTHING]
     given = read_given(record.plan.given)
     budget = budget_again(given.budget if given else {}, job.max_cost, job.max_tokens_total)
     options = replace(job.options, meter=resumed_meter(ledger, run, record.plan, budget))
@@ -161,7 +178,7 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
         notes.append(limit)
     to_do = len(start.settled) < len(rules) * len(laid_out)
     if not to_do and record.closed is not None:
-        return _as_it_stands(record), [*notes, "nothing is unfinished, so nothing was asked"]
+        return _as_it_stands(record), [*notes, _NOTHING]
     notes += _write_down(ledger, record, job, accepted)
     there = tuple(
         replace(measurement, seq=record.cells[measurement.cell][0]) for measurement, _ in laid_out[: len(record.cells)]
@@ -333,6 +350,18 @@ def _take_stock(
     attempts = {each.cell: record.next_attempt(each.cell) for each in measurements}
     reason = f"asked again by --retry-outcomes {' '.join(retry)}: {again} cells" if again else ""
     return Start(settled, prior, recorded, attempts, models, record.reused, reason)
+
+
+def _settled(record: Record, retry: Sequence[str]) -> bool:
+    """Whether every planned cell has its score under every planned rule set, and none is to be asked again."""
+    if record.closed is None or len(record.cells) < record.plan.cells:
+        return False
+    for cell in record.cells:
+        scores = [record.scores.get((each.label, cell)) for each in record.plan.rules]
+        known = [score for score in scores if score is not None]
+        if len(known) < len(scores) or any(score.status in UNFINISHED for score in known) or _to_retry(known, retry):
+            return False
+    return True
 
 
 def _to_retry(scores: Sequence[Any], retry: Sequence[str]) -> bool:

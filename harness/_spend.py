@@ -23,9 +23,9 @@ Row = Mapping[str, Any]
 
 _PLAN = "SELECT body FROM events WHERE run = ? AND kind = 'plan'"
 _CELLS = 'SELECT cell, candidate, rules, "case", outcome, stage, reason FROM cells WHERE run = ? ORDER BY cell, rules'
-_DEAREST = 3
+_DEAREST = 5
 _NUMBERS = (
-    ("requests", "calls"), ("refused", "refused"), ("unsent", "not sent"), ("uncounted", "uncounted"),
+    ("requests", "calls"), ("refused", "error status"), ("unsent", "not sent"), ("uncounted", "uncounted"),
     ("input_tokens", "input"), ("cached_tokens", "cached"), ("cache_write_tokens", "cache write"),
     ("output_tokens", "output"),
 )  # fmt: skip
@@ -227,14 +227,14 @@ def spend_tables(spend: Row) -> list[SpendTable]:
 
 
 def _dearest(cases: Iterable[Row]) -> list[Row]:
-    """A few cases of each candidate whose cost is known, the dearest first."""
+    """The few cases that cost most of all candidates', the dearest first; each currency by itself."""
     by: dict[str, list[Row]] = {}
     for row in cases:
         if row["cost"] is not None and Decimal(row["cost"]):
-            by.setdefault(row["candidate"], []).append(row)
+            by.setdefault(row["currency"], []).append(row)
     return [
-        row for some in by.values()
-        for row in sorted(some, key=lambda row: (-Decimal(row["cost"]), str(row["case"])))[:_DEAREST]
+        row for _, some in sorted(by.items())
+        for row in sorted(some, key=lambda row: (-Decimal(row["cost"]), str(row["case"]), row["candidate"]))[:_DEAREST]
     ]  # fmt: skip
 
 

@@ -26,7 +26,12 @@ _MOST_BARS = 20
 
 def _text(text: str, room: float = _WIDTH - _LEFT - _RIGHT) -> str:
     shown, most = printable(text), int(room / _LETTER)
-    return escape(shown if len(shown) <= most else shown[: most - 1] + "…")
+    if len(shown) <= most:
+        return escape(shown)
+    # What tells two labels apart stands at either end; the middle goes.
+    tail = (most - 1) // 2
+    short = shown[: most - 1 - tail] + "…" + shown[len(shown) - tail :]
+    return f"<title>{escape(shown)}</title>{escape(short)}"
 
 
 def _x(share: float) -> str:

@@ -37,7 +37,7 @@ def rescore(
     workers: Annotated[
         int, typer.Option(min=0, max=64, help="Processes that derive; 0 takes several where a run is large.")
     ] = 0,
-    flips: Annotated[int, typer.Option(min=0, help="How many flipped cells to print; 0 for all of them.")] = _SHOWN,
+    flips: Annotated[int, typer.Option(min=0, help="How many flips to print; 0 for all of them.")] = _SHOWN,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
@@ -109,15 +109,29 @@ def _show_flips(flips: list[Flip], words: Words, limit: int) -> None:
     for flip in flips:
         by_cell.setdefault(flip.cell, []).append(flip)
     words(f"  {len(by_cell)} cells flipped" + (":" if by_cell else ""))
-    shown = list(by_cell.values())[: limit or None]
-    for some in shown:
+    # The epochs of a case that moved alike are told once.
+    alike: dict[tuple[str, ...], list[list[Flip]]] = {}
+    for some in by_cell.values():
         first = some[0]
-        words(f"  cell {first.cell}  {first.case}  {first.candidate}  by {first.stage}")
-        words("    " + ", ".join(f"{each.metric} {_value(each.before)} → {_value(each.after)}" for each in some))
-        words(f"      {_reading(first.reading_before)}")
-        words(f"    → {_reading(first.reading_after)}")
-    if len(shown) < len(by_cell):
-        words(f"  … and {len(by_cell) - len(shown)} more (--flips 0 prints all)")
+        alike.setdefault((first.candidate, first.case, first.stage, *_said(some)), []).append(some)
+    shown = list(alike.items())[: limit or None]
+    for (candidate, case, stage, *lines), cells in shown:
+        numbers = ", ".join(str(some[0].cell) for some in cells)
+        which = f"cell {numbers}" if len(cells) == 1 else f"cells {numbers} ({len(cells)} epochs)"
+        words(f"  {which}  {case}  {candidate}  by {stage}")
+        for line in lines:
+            words(f"    {line}")
+    if len(shown) < len(alike):
+        left = sum(len(cells) for cells in alike.values()) - sum(len(cells) for _, cells in shown)
+        words(f"  … and {left} more (--flips 0 prints all)")
+
+
+def _said(some: list[Flip]) -> list[str]:
+    """What moved in a cell, in lines; a reading that is the same on both sides once."""
+    first = some[0]
+    before, after = _reading(first.reading_before), _reading(first.reading_after)
+    moved = ", ".join(f"{each.metric} {_value(each.before)} → {_value(each.after)}" for each in some)
+    return [moved, f"  {before} (read alike)"] if before == after else [moved, f"  {before}", f"→ {after}"]
 
 
 def _figure(figure: TallyMetric | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
-from ledger.cli._output import Words, emit_json, table
+from ledger.cli._output import Words, emit_json, shown_minute, table
 
 if TYPE_CHECKING:
     from ledger._impact import Impact
@@ -136,7 +136,7 @@ def _show(found: Impact, words: Words) -> None:
             ("run", "suite", "name", "opened", "scores", "superseded by"),
             [
                 (
-                    row["run"], row["suite"], row["name"], str(row["opened_at"])[:16], row["scores"],
+                    row["run"], row["suite"], row["name"], shown_minute(row["opened_at"]), row["scores"],
                     row["superseded_by"] or ("(none)" if row["superseded"] else ""),
                 )
                 for row in found.runs

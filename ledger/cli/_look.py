@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated
 
 import typer
 
 from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
-from ledger.cli._output import Words, emit_bytes, emit_json, emit_json_list, table
+from ledger.cli._output import Words, emit_bytes, emit_json, emit_json_list, shown_minute, table
 
 __all__ = ["log", "runs", "show"]
 
@@ -94,6 +95,7 @@ def runs(
         ),
     ] = "",
     name: Annotated[str, typer.Option(help="Only runs of this name.")] = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many, the newest.")] = None,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
@@ -104,7 +106,7 @@ def runs(
     when = since_when(since) if since else None
     narrowed = bool(suite or tag or name or when)
     with Ledger.open(db, read_only=True) as ledger:
-        found = list(list_runs(ledger, suite=suite, tags=tag or (), since=when, name=name))
+        found = list(islice(list_runs(ledger, suite=suite, tags=tag or (), since=when, name=name), limit))
     if as_json:
         emit_json({"runs": found})
         return 0
@@ -119,7 +121,7 @@ def runs(
     rows = [
         (
             row["run"], row["status"], row["planned"], row["asked"], row["suite"], row["name"],
-            ", ".join(map(str, row["tags"])), str(row["opened_at"])[:16],
+            ", ".join(map(str, row["tags"])), shown_minute(row["opened_at"]),
             row["superseded_by"] or ("(none)" if row["superseded"] else ""),
             ", ".join(map(str, row["taints"])), ", ".join(row["accepted"]),
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from ledger._screen import printable
 
-__all__ = ["Words", "emit_bytes", "emit_json", "emit_json_list", "table", "tell"]
+__all__ = ["Words", "emit_bytes", "emit_json", "emit_json_list", "shown_minute", "table", "tell"]
 
 
 def tell(text: str) -> None:
@@ -54,6 +54,12 @@ def emit_json_list(name: str, items: Iterable[Any]) -> None:
         print(separator + _json(item), end="")
         separator = ",\n"
     print("]}" if separator == ",\n" else separator + "]}")
+
+
+def shown_minute(time: object) -> str:
+    """A time of an event to the minute, in UTC as it stands there, and said so."""
+    text = str(time)
+    return f"{text[:10]} {text[11:16]}Z" if text[16:17] == ":" and text.endswith("Z") else text
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
