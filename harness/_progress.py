@@ -70,7 +70,8 @@ class ScreenProgress:
         now = time.monotonic()
         if self._live is None and now - self._told_pace.get(candidate, -_EVERY_SECONDS) >= _EVERY_SECONDS:
             self._told_pace[candidate] = now
-            self._tell(f"{printable(candidate)}: the server says too many requests; slowed to {pace_words(limit, rate)}")
+            slowed = f"slowed to {pace_words(limit, rate)}"
+            self._tell(f"{printable(candidate)}: the server says too many requests; {slowed}")
 
     def spent(self, candidate: str, text: str) -> None:
         """What was spent so far; the whole run's where the candidate is empty."""

@@ -325,7 +325,8 @@ def _reading(data: Mapping[str, Any]) -> Iterable[Block]:
         ]
         yield Heading(2, ["Flags of what was read"])
         columns = ("candidate", "rules", "flag", "cells")
-        yield Grid(["What was noted in reading; each cell is counted as it was scored"], columns, rows, frozenset({"cells"}))
+        caption = ["What was noted in reading; each cell is counted as it was scored"]
+        yield Grid(caption, columns, rows, frozenset({"cells"}))
     repeats: Sequence[Row] = data["repeatability"]
     if repeats:
         rows = [

@@ -85,3 +85,14 @@ def test_the_default_scoreboard_leaves_superseded_runs_out_and_says_how_many(lin
     assert shown(found).count("[tainted]") == len(RULES)
     only = read_standing(lineage.ledger, [RULES[1].partition("@")[0]])
     assert {row["rules"] for row in only.scoreboard} == {RULES[1]}
+
+
+def test_long_labels_of_a_chart_stay_distinct_and_have_their_whole_text_in_a_title() -> None:
+    from harness._svg import interval_plot
+
+    row = {"metric": "correct", "kind": "rate", "k": 1, "n": 2, "rate": 0.5, "interval_low": 0.1, "interval_high": 0.9,
+           "worst": 0.5, "best": 0.5, "unmeasured": 0}  # fmt: skip
+    labels = [f"openai/{'a-long-name-' * 8}[temperature={each}]" for each in ("0", "0.7")]
+    drawn = "\n".join(interval_plot("Rates", [{**row, "candidate": label} for label in labels]))
+    assert "…" in drawn and "=0]</text>" in drawn and "=0.7]</text>" in drawn
+    assert all(f"correct · {label}</title>" in drawn for label in labels)
