@@ -17,6 +17,7 @@ from harness._job import Job
 from harness._matrix import Matrix, Row
 from harness._run import RunOptions
 from harness.engines import is_replay
+from ledger import printable
 
 __all__ = ["Asked", "Flags", "read_asked"]
 
@@ -201,4 +202,4 @@ def _addresses(given: Sequence[str], engines: int) -> list[str | None]:
 
 
 def _show(path: Path) -> str:
-    return ascii(str(path))[1:-1]
+    return printable(str(path))

@@ -87,7 +87,7 @@ def parse_max_cost(text: str) -> tuple[Decimal, str]:
     except InvalidOperation:
         amount = Decimal(0)
     if match is None or not amount:
-        raise PricesError(f"--max-cost: expected an amount above 0 such as 5 or 0.50USD, got {text!a}")
+        raise PricesError(f"--max-cost: expected an amount above 0 such as 5 or 0.50USD, got {text!r}")
     return amount, (match[2] or "").upper()
 
 

@@ -24,6 +24,7 @@ from harness._budget import parse_max_cost
 from harness._errors import PricesError, UsageError
 from harness._filter import read_filters
 from harness._matrix import Matrix, Row, Typed
+from ledger import printable
 
 __all__ = ["EVAL_FILE", "EvalFile", "find_suite", "read_eval_file"]
 
@@ -126,7 +127,7 @@ def _load(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise UsageError(f"{shown}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{shown}: expected TOML, got text that isn't: {ascii(str(error))[1:-1]}") from None
+        raise UsageError(f"{shown}: expected TOML, got text that isn't: {printable(str(error))}") from None
 
 
 def _cost(table: _Table) -> str | None:
@@ -162,7 +163,7 @@ def _matrix(table: _Table) -> Matrix:
         rows.append(Row(model, url, one.prompt("prompt"), one.parameters(), stream))
     strange = [name for name in urls if name not in {row.engine for row in rows}]
     if strange:
-        raise UsageError(f"{table.at('base_urls')}: {strange[0]!a} is none of the models{_near(strange[0], models)}")
+        raise UsageError(f"{table.at('base_urls')}: {strange[0]!r} is none of the models{_near(strange[0], models)}")
     prompts = table.names("prompts")
     for name in prompts:
         if not _NAME.fullmatch(name):
@@ -198,7 +199,7 @@ class _Table:
             if key not in keys:
                 there = f"; there are {', '.join(keys)}"
                 where = f"{self.path}: {self._where + ': ' if self._where else ''}"
-                raise UsageError(f"{where}unknown key {key!a}{_near(key, keys) or there}")
+                raise UsageError(f"{where}unknown key {key!r}{_near(key, keys) or there}")
 
     def _one(self, key: str, expected: str, fits: Callable[[Any], bool]) -> Any:
         value = self._found.get(key)
@@ -244,7 +245,7 @@ class _Table:
             raise UsageError(f"{self.at(key)}: the list is empty; {mend}")
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise UsageError(f"{self.at(key)}: {twice!a} stands there twice")
+            raise UsageError(f"{self.at(key)}: {twice!r} stands there twice")
         return names
 
     def base_urls(self) -> dict[str, str]:
@@ -253,7 +254,7 @@ class _Table:
             raise self.wrong("base_urls", "a table, a model and its address a line", found)
         for model, url in cast("dict[str, Any]", found).items():
             if not isinstance(url, str) or not url:
-                raise self.wrong(f"base_urls.{ascii(model)[1:-1]}", "an address", url)
+                raise self.wrong(f"base_urls.{printable(model)}", "an address", url)
         return cast("dict[str, str]", found)
 
     def parameters(self) -> dict[str, Any]:
@@ -264,11 +265,11 @@ class _Table:
         given = cast("dict[str, Any]", found)
         for name, value in given.items():
             if not _json(value):
-                raise self.wrong(f"parameters.{ascii(name)[1:-1]}", "what JSON can hold", value)
+                raise self.wrong(f"parameters.{printable(name)}", "what JSON can hold", value)
         out = self.names("leave_out")
         both = [name for name in out if name in given]
         if both:
-            raise UsageError(f"{self.at('leave_out')}: {both[0]!a} stands under parameters too; leave one out")
+            raise UsageError(f"{self.at('leave_out')}: {both[0]!r} stands under parameters too; leave one out")
         return {**given, **dict.fromkeys(out)}
 
     def dimensions(self) -> dict[str, list[Any]]:
@@ -276,7 +277,7 @@ class _Table:
         if not isinstance(found, dict):
             raise self.wrong("matrix", "a table, a parameter and the list of its values a line", found)
         for name, values in cast("dict[str, Any]", found).items():
-            key = f"matrix.{ascii(name)[1:-1]}"
+            key = f"matrix.{printable(name)}"
             if name in ("models", "model", "prompts", "prompt", "epochs"):
                 mend = {"model": "models", "prompt": "prompts"}.get(name, name)
                 raise UsageError(f"{self.at(key)}: is no parameter; give {mend} above the first [table]")
@@ -304,13 +305,13 @@ def _json(value: Any) -> bool:
 
 def _near(name: str, known: list[str] | tuple[str, ...]) -> str:
     close = get_close_matches(name, known, n=1)
-    return f"; did you mean {ascii(close[0])[1:-1]}?" if close else ""
+    return f"; did you mean {printable(close[0])}?" if close else ""
 
 
 def _shown(value: Any) -> str:
-    text = value.text if isinstance(value, Typed) else ascii(value)
+    text = value.text if isinstance(value, Typed) else repr(value)
     return text if len(text) <= 80 else text[:79] + "…"
 
 
 def _show(path: Path) -> str:
-    return ascii(str(path))[1:-1]
+    return printable(str(path))

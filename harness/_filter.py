@@ -24,6 +24,7 @@ from typing import Literal, cast
 from harness._errors import UsageError
 from harness._json import JSON
 from harness._suite import Case
+from ledger import printable
 
 __all__ = [
     "NO_GROUP",
@@ -96,21 +97,21 @@ def filters_text(conditions: Sequence[Condition]) -> str:
 def _read(text: str, where: str) -> Condition:
     found = _CONDITION.fullmatch(text)
     if found is None or not found["key"]:
-        raise UsageError(f"{where}: expected KEY=VALUE (or != ~ < <= > >=), such as meta.topic=law, got {text!a}")
+        raise UsageError(f"{where}: expected KEY=VALUE (or != ~ < <= > >=), such as meta.topic=law, got {text!r}")
     key, operator, value = found["key"], cast("Operator", found["operator"]), found["value"]
     check_key(key, where)
     if operator == "=" and value.startswith("="):
-        raise UsageError(f"{where}: expected one = in {text!a}; a value that begins with it goes in double quotes")
+        raise UsageError(f"{where}: expected one = in {text!r}; a value that begins with it goes in double quotes")
     if len(value) > 1 and value.startswith('"') and value.endswith('"'):
         try:
             value = str(json.loads(value))
         except ValueError:
-            raise UsageError(f"{where}: expected a JSON string in the quotes of {text!a}") from None
+            raise UsageError(f"{where}: expected a JSON string in the quotes of {text!r}") from None
     number = Decimal(value) if _NUMBER.fullmatch(value) else None
     if operator in ("<", "<=", ">", ">=") and number is None:
-        raise UsageError(f"{where}: {operator} compares numbers, and {value!a} in {text!a} is none")
+        raise UsageError(f"{where}: {operator} compares numbers, and {value!r} in {text!r} is none")
     if operator == "~" and not value:
-        raise UsageError(f"{where}: expected something that the text must hold after ~ in {text!a}")
+        raise UsageError(f"{where}: expected something that the text must hold after ~ in {text!r}")
     return Condition(key, operator, value, number, text.strip())
 
 
@@ -118,8 +119,8 @@ def check_key(key: str, where: str) -> None:
     """Raises UsageError for what can't be a key."""
     if key in ("id", "fixture") or (key.startswith("meta.") and all(key.split("."))):
         return
-    guess = f"; a case's own label is meta.{ascii(key)[1:-1]}" if re.fullmatch(r"\w[\w.-]*", key) else ""
-    raise UsageError(f"{where}: expected id, fixture or meta.NAME, got {key!a}{guess}")
+    guess = f"; a case's own label is meta.{printable(key)}" if re.fullmatch(r"\w[\w.-]*", key) else ""
+    raise UsageError(f"{where}: expected id, fixture or meta.NAME, got {key!r}{guess}")
 
 
 def keep(cases: Sequence[Placed], conditions: Sequence[Condition], where: str = "--filter") -> list[Placed]:
@@ -128,15 +129,15 @@ def keep(cases: Sequence[Placed], conditions: Sequence[Condition], where: str = 
     Raises UsageError for a key that no case has, naming those there are; and when no case is left, naming the values.
     """
     for each in conditions:
-        known_key(cases, each.key, f"{where} {each.text!a}")
+        known_key(cases, each.key, f"{where} {each.text!r}")
         if not any(each.fits(fixture, case) for fixture, case in cases):
-            raise UsageError(f"{where} {each.text!a}: no case fits; {each.key} is {_values(cases, each.key)}")
+            raise UsageError(f"{where} {each.text!r}: no case fits; {each.key} is {_values(cases, each.key)}")
     kept = [place for place in cases if fits_all(conditions, *place)]
     if not kept:
         alone = ", ".join(
             f"{each.text} fits {sum(each.fits(fixture, case) for fixture, case in cases)}" for each in conditions
         )
-        raise UsageError(f"{where}: no case fits all of the conditions; alone, {ascii(alone)[1:-1]}")
+        raise UsageError(f"{where}: no case fits all of the conditions; alone, {printable(alone)}")
     return kept
 
 
@@ -152,7 +153,7 @@ def known_key(cases: Sequence[Placed], key: str, where: str) -> None:
         close = get_close_matches(key, there, n=1)
         guess = f"did you mean {close[0]}? " if close else ""
         shown = ", ".join(there[:_SHOWN]) + (f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else "")
-        raise UsageError(f"{where}: no case has {key!a}; {ascii(f'{guess}there are {shown}')[1:-1]}")
+        raise UsageError(f"{where}: no case has {key!r}; {printable(f'{guess}there are {shown}')}")
 
 
 def group_of(key: str, fixture: str, case: Case) -> str | None:
@@ -247,6 +248,6 @@ def _values(cases: Sequence[Placed], key: str) -> str:
     found = dict.fromkeys(
         _text(each) for fixture, case in cases for each in _scalars(_value(key, fixture, case))
     )  # fmt: skip
-    shown = [ascii(each)[1:-1][:_LONGEST] for each in sorted(found)[:_SHOWN]]
+    shown = [printable(each)[:_LONGEST] for each in sorted(found)[:_SHOWN]]
     more = f" and {len(found) - _SHOWN} other values" if len(found) > _SHOWN else ""
     return (", ".join(shown) or "never a value") + more

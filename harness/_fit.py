@@ -11,6 +11,7 @@ from harness._rules import RuleSet
 from harness._suite import Case, Fixture, Suite
 from harness.engines import cannot_ask
 from harness.suites import Stages
+from ledger import printable
 
 __all__ = ["check_asks", "check_fit", "check_golds", "located"]
 
@@ -23,7 +24,7 @@ def located(
     Raises UsageError for conditions that no case meets.
     """
     kept = keep([(fixture.name, case) for fixture in fixtures for case in fixture.cases], conditions)[:limit]
-    return [(f"{ascii(str(suite.folder / name / 'cases.jsonl'))[1:-1]}:{case.line}", case) for name, case in kept]
+    return [(f"{printable(str(suite.folder / name / 'cases.jsonl'))}:{case.line}", case) for name, case in kept]
 
 
 def check_fit(
@@ -45,7 +46,7 @@ def check_fit(
             for protocol, label in mine.items():
                 fault = cannot_ask(protocol, chat)
                 if fault is not None:
-                    raise EngineError(f"{where}: case {case.id!a} can't be asked of {label}: {fault}")
+                    raise EngineError(f"{where}: case {case.id!r} can't be asked of {label}: {fault}")
 
 
 def check_asks(stages: Stages, prompt: str, cases: Iterable[tuple[str, Case]], prompt_name: str = "") -> None:
@@ -58,7 +59,7 @@ def check_asks(stages: Stages, prompt: str, cases: Iterable[tuple[str, Case]], p
             stages.messages(prompt, case.input)
         except ValueError as error:
             of = f" (prompt {prompt_name})" if prompt_name else ""
-            raise SuiteError(f"{where}: case {case.id!a}{of}: {error}") from None
+            raise SuiteError(f"{where}: case {case.id!r}{of}: {error}") from None
 
 
 def check_golds(stages: Stages, rules: Sequence[RuleSet], cases: Iterable[tuple[str, Case]]) -> None:
@@ -73,4 +74,4 @@ def check_golds(stages: Stages, rules: Sequence[RuleSet], cases: Iterable[tuple[
         for each in rules:
             fault = stages.check_gold(case.input, case.gold, each.score)
             if fault is not None:
-                raise SuiteError(f"{where}: case {case.id!a} can't be scored under {each.name}: {fault}")
+                raise SuiteError(f"{where}: case {case.id!r} can't be scored under {each.name}: {fault}")

@@ -146,7 +146,7 @@ def flips_between(ledger: Ledger, run: str, before: str, after: str) -> list[Fli
     stand = {label: read_scores(ledger, run, label) for label in (before, after)}
     for label, scores in stand.items():
         if not scores:
-            raise UsageError(f"run {run} was never scored under {label!a}")
+            raise UsageError(f"run {run} was never scored under {label!r}")
     cases: Mapping[tuple[str, str], Case] = {}
     with suppress(HarnessError):
         cases = thaw_cases(ledger, plan)

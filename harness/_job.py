@@ -27,10 +27,11 @@ from harness._run import Finished, Progress, RunOptions, perform_run
 from harness._spend import total_spent
 from harness._suite import Fixture, Suite, load_prompt, load_suite
 from harness.engines import ask_server, is_replay, open_replay, resolve_engine
-from ledger import Ledger
+from ledger import Ledger, printable
 
 __all__ = [
-    "Job", "JobDone", "candidate_of", "dry_run", "freeze_job", "load_rule_sets", "parse_settings", "prompt_of", "run_job",
+    "Job", "JobDone", "candidate_of", "dry_run", "freeze_job", "load_rule_sets", "parse_settings", "prompt_of",
+    "run_job",
 ]  # fmt: skip
 
 
@@ -81,13 +82,13 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     for setting in settings:
         name, sign, value = setting.partition("=")
         if not sign or not name:
-            raise UsageError(f"-M: expected key=value, got {setting!a}")
+            raise UsageError(f"-M: expected key=value, got {setting!r}")
         try:
             found[name] = json.loads(value)
         except ValueError:
             found[name] = value
         except RecursionError:
-            raise UsageError(f"-M: the value of {name!a} is nested too deeply to be read") from None
+            raise UsageError(f"-M: the value of {name!r} is nested too deeply to be read") from None
     return found
 
 
@@ -104,7 +105,7 @@ def load_rule_sets(suite: Suite, names: Sequence[str]) -> list[RuleSet]:
     ]
     for at, each in enumerate(found):
         if any(each.name == other.name for other in found[:at]):
-            raise RulesError(f"two rule sets of one run are called {each.name!a}; rename one of the files")
+            raise RulesError(f"two rule sets of one run are called {each.name!r}; rename one of the files")
     return found
 
 
@@ -156,7 +157,7 @@ def prompt_of(suite: Suite, name: str) -> bytes:
     folder = suite.folder / "prompts"
     if not (folder / f"{name}.txt").is_file():
         there = ", ".join(sorted(path.stem for path in folder.glob("*.txt"))) or "none"
-        raise SuiteError(f"prompt: {name!a} is not in prompts/ of suite {suite.name}, which has {ascii(there)[1:-1]}")
+        raise SuiteError(f"prompt: {name!r} is not in prompts/ of suite {suite.name}, which has {printable(there)}")
     return load_prompt(suite.folder, name, suite.stage_functions, suite.folder / "suite.toml")
 
 

@@ -24,6 +24,7 @@ from harness._prices import PRICES_FILE, price_template
 from harness._rules import load_rules, ruleset_from_frozen
 from harness._suite import load_suite
 from harness.suites.manifest import STAGES
+from ledger import printable
 
 __all__ = ["BadRows", "NewSuite", "Wanted", "new_suite"]
 
@@ -68,13 +69,13 @@ def new_suite(wanted: Wanted, root: Path = Path("fixtures")) -> NewSuite:
     """
     if not _NAME.fullmatch(wanted.name):
         raise UsageError(
-            f"expected a suite's name in lower-case letters, digits, _ . and -, got {wanted.name[:100]!a}"
+            f"expected a suite's name in lower-case letters, digits, _ . and -, got {wanted.name[:100]!r}"
         )  # fmt: skip
     kit = find_kit(wanted.score)
     folder = root / wanted.name
     if folder.exists() or folder.is_symlink():
         raise UsageError(
-            f"{_show(folder)} is there already, and a suite that was run on isn't overwritten; take another name, or"
+            f"{_show(folder)} is there already, and nothing is overwritten; take another name, move the folder away, or"
             f" put changed cases into {_show(folder / 'v2' / 'cases.jsonl')}"
         )
     built = _from_data(wanted, kit, wanted.data) if wanted.data is not None else _example(kit)
@@ -128,7 +129,7 @@ def _from_data(wanted: Wanted, kit: Kit, data: Path) -> _Built:
     prompt = prompt_file(fields, options=bool(columns.options), tail=fitted.tail)
     made, bad = make_cases(table, columns, data.parent, _check(prompt, fitted, kit))
     _judge(made, bad, table, data, skip_bad=wanted.skip_bad)
-    came_from = f" out of {ascii(data.name)[1:-1]}"
+    came_from = f" out of {printable(data.name)}"
     text = "".join(each.line + "\n" for each in made)
     notes = (*fitted.notes, *_twins(made))
     return _Built(prompt, fitted.rules, text, len(made), came_from, bad, table.empty, notes)
@@ -262,4 +263,4 @@ def _umask() -> int:
 
 
 def _show(path: Path) -> str:
-    return ascii(str(path))[1:-1]
+    return printable(str(path))

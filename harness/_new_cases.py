@@ -16,6 +16,7 @@ from harness._identity import tagged_form
 from harness._json import JSON, JSONError, loads
 from harness._new_rows import Row, Table
 from harness.suites.manifest._input import EXTRAS, MESSAGES, check_input
+from ledger import printable
 
 __all__ = ["BadRows", "Columns", "Made", "make_cases"]
 
@@ -95,7 +96,7 @@ def make_cases(
 
 
 def _check_columns(table: Table, columns: Columns) -> None:
-    there = ", ".join(ascii(name)[1:-1][:60] for name in table.columns[:40]) or "none"
+    there = ", ".join(printable(name)[:60] for name in table.columns[:40]) or "none"
     named = [
         ("--input", columns.input), ("--gold", columns.gold), ("--id", [columns.id] if columns.id else []),
         ("--meta", columns.meta), ("--image", columns.image), ("--options", columns.options),
@@ -103,7 +104,7 @@ def _check_columns(table: Table, columns: Columns) -> None:
     for flag, names in named:
         for name in names:
             if name not in table.columns:
-                raise UsageError(f"{flag}: there is no column {name!a}; the columns are {there}")
+                raise UsageError(f"{flag}: there is no column {name!r}; the columns are {there}")
         if len(set(names)) != len(names):
             raise UsageError(f"{flag}: a column is named twice in {', '.join(map(ascii, names))}")
     for flag in ("--input", "--gold"):
@@ -111,7 +112,7 @@ def _check_columns(table: Table, columns: Columns) -> None:
             raise UsageError(f"expected {flag} COLUMN, got none; the columns are {there}")
     shown = next((name for name in columns.gold if name in (*columns.input, *columns.image)), None)
     if shown is not None:
-        raise UsageError(f"--gold: the column {shown!a} is an --input too, so every model would be shown the answer")
+        raise UsageError(f"--gold: the column {shown!r} is an --input too, so every model would be shown the answer")
     taken = [*columns.input, *(["images"] if columns.image else []), *(["options"] if columns.options else [])]
     if len(set(taken)) != len(taken):
         raise UsageError("a column called images or options stands beside --image or --options; rename the column")
@@ -145,9 +146,9 @@ def _id(row: Row, columns: Columns, width: int, seen: dict[str, str]) -> str:
         raise _Bad(f"the id ({columns.id}) is empty")
     found = json.loads(value) if value.startswith('"') else value
     if not isinstance(found, str) or len(found) > 200 or _UNPRINTABLE.search(found) or value[0] in "[{":
-        raise _Bad(f"the id ({columns.id}) is expected to be 1 to 200 printable characters, got {ascii(found)[:60]}")
+        raise _Bad(f"the id ({columns.id}) is expected to be 1 to 200 printable characters, got {repr(found)[:60]}")
     if found in seen:
-        raise _Bad(f"the id {found!a} stands on {seen[found]} too")
+        raise _Bad(f"the id {found!r} stands on {seen[found]} too")
     seen[found] = row.where
     return found
 
@@ -207,7 +208,7 @@ def _options(row: Row, columns: Columns) -> str:
         cells.pop()
     if len(cells) < 2 or None in cells:
         empty = next((name for name, cell in zip(columns.options, cells, strict=False) if cell is None), "")
-        why = f"{empty!a} is empty" if empty else f"{len(cells)} of them stand there"
+        why = f"{empty!r} is empty" if empty else f"{len(cells)} of them stand there"
         raise _Bad(f"expected at least two options with none left out between them, but {why}")
     return "[" + ", ".join(cell for cell in cells if cell is not None) + "]"
 
@@ -233,16 +234,16 @@ def _file(named: str, column: str, folder: Path) -> bytes:
         path = (folder / named).resolve()
         # A table that somebody else made names only what lies beside it.
         if not path.is_relative_to(folder.resolve()):
-            raise _Bad(f"the image ({column}) {named[:80]!a} lies outside the folder of the table")
+            raise _Bad(f"the image ({column}) {named[:80]!r} lies outside the folder of the table")
         if not path.is_file():
-            raise _Bad(f"the image ({column}) {named[:80]!a} isn't there; names go from the folder of the table")
+            raise _Bad(f"the image ({column}) {named[:80]!r} isn't there; names go from the folder of the table")
         if path.stat().st_size > _MOST_IMAGE:
-            raise _Bad(f"the image ({column}) {named[:80]!a} has more than {_MOST_IMAGE >> 20} MiB")
+            raise _Bad(f"the image ({column}) {named[:80]!r} has more than {_MOST_IMAGE >> 20} MiB")
         return path.read_bytes()
     except (OSError, ValueError) as error:
         if isinstance(error, _Bad):
             raise
-        raise _Bad(f"the image ({column}) {named[:80]!a} can't be read") from None
+        raise _Bad(f"the image ({column}) {named[:80]!r} can't be read") from None
 
 
 def _decoded(text: str, column: str) -> bytes:
@@ -259,7 +260,7 @@ def _as_json(value: str, column: str) -> str:
         loads(inner)
     except JSONError as error:
         if inner is not value and isinstance(inner, str) and not inner.lstrip().startswith(("[", "{")):
-            raise _Bad(f"{column}: expected JSON, got the text {inner[:60]!a}") from None
+            raise _Bad(f"{column}: expected JSON, got the text {inner[:60]!r}") from None
         raise _Bad(f"{column}: expected JSON: {error}") from None
     # JSON breaks a line between its tokens only, and a case is one line.
     return inner.strip().replace("\r", " ").replace("\n", " ")

@@ -27,7 +27,7 @@ def suite_file(name: str, kit: Kit, *, prompt: bool) -> str:
         "[parameters]\n"
         "# What every model is asked with, under the provider's own names; without a line, the provider's default.\n"
         "# temperature = 0\n"
-        "# The most tokens of a reply. A model that thinks first needs more, 8192 say; one that takes another name for it:\n"
+        "# The most tokens of a reply. A model that thinks first needs more, 8192 say; one with another name for it,\n"
         "# -M max_tokens=null -M max_completion_tokens=8192. A budget needs a limit to bound a call that breaks off.\n"
         "max_tokens = 1024\n"
     )

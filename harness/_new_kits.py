@@ -111,7 +111,7 @@ def find_kit(name: str) -> Kit:
 
     there = [each for each in KITS if each in SCORERS]
     if name not in there:
-        raise UsageError(f"--score: expected one of {', '.join(there)}, got {name!a}")
+        raise UsageError(f"--score: expected one of {', '.join(there)}, got {name!r}")
     return KITS[name]
 
 

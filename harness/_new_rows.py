@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 
 from harness._errors import UsageError
 from harness._json import JSONError, members
+from ledger import printable
 
 __all__ = ["Row", "Table", "read_table"]
 
@@ -70,7 +71,7 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "") -> Table:
         return _json_lines(text, path)
     given = _SEPARATORS.get(delimiter, delimiter)
     if len(given) > 1 or given in ('"', "\n", "\r"):
-        raise UsageError(f"--delimiter: expected one character, or tab, got {delimiter!a}")
+        raise UsageError(f"--delimiter: expected one character, or tab, got {delimiter!r}")
     return _csv(text, path, given or ("\t" if path.suffix.lower() in (".tsv", ".tab") else ","), told=bool(given))
 
 
@@ -85,12 +86,12 @@ def _csv(text: str, path: Path, separator: str, *, told: bool) -> Table:
     names = [cell.strip() for cell in header]
     if not any(names):
         raise UsageError(f"{_show(path)}: expected a header with the columns' names, got none")
-    if len(names) == 1 and not told:
+    if len(names) == 1:
         other = next((each for each in ";\t|," if each in names[0] and each != separator), "")
         if other:
             named = "tab" if other == "\t" else f"'{other}'"
             raise UsageError(
-                f"{_show(path)}: the header has one column, {names[0][:80]!a}; try --delimiter {named}"
+                f"{_show(path)}: the header has one column, {names[0][:80]!r}; try --delimiter {named}"
             )  # fmt: skip
     return _rows(names, records, path, where)
 
@@ -145,7 +146,7 @@ def _said(error: csv.Error) -> str:
         return "text stands after a closing quote; a quote inside a quoted cell is written twice"
     if "field limit" in said:
         return f"a cell has more than {_CELL} characters; is a quote left open?"
-    return ascii(said)[1:-1]
+    return printable(said)
 
 
 def _json_lines(text: str, path: Path) -> Table:
@@ -190,7 +191,7 @@ def _parquet(path: Path) -> Table:
             names = [str(column[0]) for column in found.description or ()]
             records = found.fetchall()
     except duckdb.Error as error:
-        raise UsageError(f"{_show(path)}: can't be read as Parquet: {ascii(str(error))[1:200]}") from None
+        raise UsageError(f"{_show(path)}: can't be read as Parquet: {repr(str(error))[1:200]}") from None
     _check_names(names, path, "")
     rows = [_typed_row(number, names, cells) for number, cells in enumerate(cast("list[Any]", records), start=1)]
     return Table(tuple(names), tuple(rows), 0)
@@ -207,7 +208,7 @@ def _typed_row(number: int, names: Sequence[str], cells: Iterable[Any]) -> Row:
         try:
             values[name] = None if cell is None or cell == "" else _json_text(cell)
         except ValueError as error:
-            return Row(f"row {number}", number, fault=f"column {name!a}: {error}")
+            return Row(f"row {number}", number, fault=f"column {name!r}: {error}")
     return Row(f"row {number}", number, values, images)
 
 
@@ -238,11 +239,11 @@ def _check_names(names: Sequence[str], path: Path, where: str) -> None:
         raise UsageError(f"{at}column {list(names).index('') + 1} has no name; the header is {_listed(names)}")
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
-        raise UsageError(f"{at}the column {twice!a} stands twice; the header is {_listed(names)}")
+        raise UsageError(f"{at}the column {twice!r} stands twice; the header is {_listed(names)}")
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(ascii(name)[1:-1][:60] or "(no name)" for name in names[:40])
+    return ", ".join(printable(name)[:60] or "(no name)" for name in names[:40])
 
 
 def _bytes(path: Path) -> bytes:
@@ -265,9 +266,9 @@ def _text(data: bytes, path: Path, encoding: str) -> str:
         try:
             text = data.decode(encoding)
         except LookupError:
-            raise UsageError(f"--encoding: {encoding!a} is no encoding that is known here") from None
+            raise UsageError(f"--encoding: {encoding!r} is no encoding that is known here") from None
         except UnicodeError as error:
-            raise UsageError(f"{_show(path)}: not {ascii(encoding)[1:-1]}: {ascii(str(error))[1:120]}") from None
+            raise UsageError(f"{_show(path)}: not {printable(encoding)}: {repr(str(error))[1:120]}") from None
         text = text.removeprefix("\ufeff")
     else:
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -305,4 +306,4 @@ def _hint(path: Path) -> str:
 
 
 def _show(path: Path) -> str:
-    return ascii(str(path))[1:-1]
+    return printable(str(path))

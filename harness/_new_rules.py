@@ -39,7 +39,7 @@ def fit_rules(kit: Kit, inputs: Sequence[str], golds: Sequence[JSON], *, options
         return _number(kit, golds)
     if kit.name == "quote":
         source = next((name for name in _SOURCES if name in inputs), inputs[0])
-        note = f"The quotes are held against the field {source!a}; `source` in the rule file says so."
+        note = f"The quotes are held against the field {source!r}; `source` in the rule file says so."
         return Fitted(
             kit.rules(f"source = {_text(source)}   # the field of a case that is quoted\n"), kit.tail, (note,)
         )

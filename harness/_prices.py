@@ -172,9 +172,9 @@ def parse_prices(file: bytes, path: str) -> PriceList:
 
 
 def _entry(name: str, table: object, path: str) -> Price:
-    where = f"{path}, [{name!a}]"
+    where = f"{path}, [{name!r}]"
     if not isinstance(table, dict):
-        raise PricesError(f'{path}: expected tables such as ["openai/some-model"], got the key {name!a} outside of any')
+        raise PricesError(f'{path}: expected tables such as ["openai/some-model"], got the key {name!r} outside of any')
     entry = cast("dict[str, Any]", table)
     if "/" not in name or "*" in name[:-1]:
         nested = any(isinstance(value, dict) for value in entry.values())
@@ -184,7 +184,7 @@ def _entry(name: str, table: object, path: str) -> Price:
         )
     for key in entry:
         if key not in _KNOWN:
-            raise PricesError(f"{where}: {key!a} is not known; expected {', '.join(_KNOWN)}")
+            raise PricesError(f"{where}: {key!r} is not known; expected {', '.join(_KNOWN)}")
     for key in _NEEDED:
         if key not in entry:
             raise PricesError(f"{where}: {key} is missing")
@@ -220,7 +220,7 @@ def _amount(value: object, where: str) -> Decimal:
 
 
 def _short(value: object) -> str:
-    text = ascii(str(value) if isinstance(value, Decimal) else value)
+    text = repr(str(value) if isinstance(value, Decimal) else value)
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
 
 

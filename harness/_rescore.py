@@ -163,8 +163,8 @@ def _against(ledger: Ledger, run: str, plan: Plan, wanted: str | None) -> str:
     if len(fits) == 1:
         return fits[0]
     if fits:
-        raise UsageError(f"--against {wanted!a} fits {' and '.join(fits)}; give the label of one")
-    raise UsageError(f"run {run} was never scored under {wanted!a}; it was under {', '.join(labels) or 'none'}")
+        raise UsageError(f"--against {wanted!r} fits {' and '.join(fits)}; give the label of one")
+    raise UsageError(f"run {run} was never scored under {wanted!r}; it was under {', '.join(labels) or 'none'}")
 
 
 class _Rescore:

@@ -23,6 +23,7 @@ from harness._errors import IdentityError, SuiteError
 from harness._identity import file_digest, tagged_form
 from harness._json import JSON, JSONError, loads, members
 from harness.suites._registry import Stages, stages
+from ledger import printable
 
 __all__ = ["Ask", "Case", "Fixture", "Suite", "case_of_line", "list_suites", "load_prompt", "load_suite", "parse_cases"]
 
@@ -130,10 +131,10 @@ def _find(reference: str, root: Path) -> tuple[Path, str | None]:
             if (base / "cases.jsonl").is_file():
                 return base.parent, base.name
             raise SuiteError(
-                f"{_show(base.parent)} has no fixture {base.name!a}; it has {_listed(_fixture_names(base.parent))}"
+                f"{_show(base.parent)} has no fixture {base.name!r}; it has {_listed(_fixture_names(base.parent))}"
             )
     raise SuiteError(
-        f"expected a suite, SUITE/FIXTURE, or the path of a suite's folder, got {reference!a}; "
+        f"expected a suite, SUITE/FIXTURE, or the path of a suite's folder, got {reference!r}; "
         f"{_show(root)} has {_listed(list_suites(root))}"
     )
 
@@ -148,15 +149,15 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
     table = _toml(manifest, path)
     unknown = set(table) - _KEYS
     if unknown:
-        raise SuiteError(f"{_show(path)}: unknown key {min(unknown)!a}; expected {', '.join(sorted(_KEYS))}")
+        raise SuiteError(f"{_show(path)}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
     name = _text(table, "name", path)
     if not _NAME.fullmatch(name):
-        raise SuiteError(f"{_show(path)}: name: expected lower-case letters, digits, _ . and -, got {name!a}")
+        raise SuiteError(f"{_show(path)}: name: expected lower-case letters, digits, _ . and -, got {name!r}")
     if named and name != folder.name:
-        raise SuiteError(f"{_show(path)}: name is {name!a} and the folder is {folder.name!a}; give both the same name")
+        raise SuiteError(f"{_show(path)}: name is {name!r} and the folder is {folder.name!r}; give both the same name")
     ask = _text(table, "ask", path)
     if ask not in get_args(Ask):
-        raise SuiteError(f"{_show(path)}: ask: expected one of {', '.join(get_args(Ask))}, got {ask!a}")
+        raise SuiteError(f"{_show(path)}: ask: expected one of {', '.join(get_args(Ask))}, got {ask!r}")
     stage_name = _text(table, "stages", path)
     try:
         entry = stages(stage_name)
@@ -170,7 +171,7 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
     for fixture in fixtures:
         if not _NAME.fullmatch(fixture):
             raise SuiteError(
-                f"{_show(folder)}: expected a fixture's name in lower-case letters, digits, _ . and -, got {fixture!a}"
+                f"{_show(folder)}: expected a fixture's name in lower-case letters, digits, _ . and -, got {fixture!r}"
             )
     return Suite(
         name=name,
@@ -193,7 +194,7 @@ def load_prompt(folder: Path, name: str, entry: Stages, manifest: Path) -> bytes
     """
     if not _NAME.fullmatch(name):
         raise SuiteError(
-            f"{_show(manifest)}: prompt: expected the name of a file in prompts/ without .txt, got {name!a}"
+            f"{_show(manifest)}: prompt: expected the name of a file in prompts/ without .txt, got {name!r}"
         )
     path = folder / "prompts" / f"{name}.txt"
     data = _read(path)
@@ -209,22 +210,22 @@ def _rule_names(listed: Any, folder: Path, path: Path) -> tuple[str, ...]:
         return there or ("default",)
     names = cast("list[str]", listed)
     if not isinstance(listed, list) or not names or not all(isinstance(name, str) for name in cast("list[Any]", names)):
-        raise SuiteError(f"{_show(path)}: rules: expected a list of names of files in rules/, got {names!a}")
+        raise SuiteError(f"{_show(path)}: rules: expected a list of names of files in rules/, got {names!r}")
     for name in names:
         if name not in there and name != "default":
-            raise SuiteError(f"{_show(path)}: rules: {name!a} is not in rules/, which has {_listed(there)}")
+            raise SuiteError(f"{_show(path)}: rules: {name!r} is not in rules/, which has {_listed(there)}")
     if len(set(names)) != len(names):
-        raise SuiteError(f"{_show(path)}: rules: a name stands twice in {names!a}")
+        raise SuiteError(f"{_show(path)}: rules: a name stands twice in {names!r}")
     return tuple(names)
 
 
 def _parameters(table: Any, path: Path) -> Mapping[str, Any]:
     if not isinstance(table, dict):
-        raise SuiteError(f"{_show(path)}: parameters: expected a table, got {table!a}")
+        raise SuiteError(f"{_show(path)}: parameters: expected a table, got {table!r}")
     parameters = cast("dict[str, Any]", table)
     for name, value in parameters.items():
         if not _plain(value):
-            raise SuiteError(f"{_show(path)}: parameters.{name}: expected what JSON can hold, got {value!a}")
+            raise SuiteError(f"{_show(path)}: parameters.{name}: expected what JSON can hold, got {value!r}")
     return MappingProxyType(parameters)
 
 
@@ -261,7 +262,7 @@ def parse_cases(data: bytes, path: Path, entry: Stages) -> tuple[Case, ...]:
         case = _parse_case(_decode(raw, where), number, where)
         if case.id in lines:
             raise SuiteError(
-                f"{where}: the id {case.id!a} stands on line {lines[case.id]} too; give each case its own id"
+                f"{where}: the id {case.id!r} stands on line {lines[case.id]} too; give each case its own id"
             )
         lines[case.id] = number
         fault = entry.check_case(case.input, case.gold)
@@ -285,13 +286,13 @@ def _parse_case(text: str, number: int, where: str) -> Case:
         raise SuiteError(f"{where}: expected one JSON object, got a line that isn't: {error}") from None
     unknown = set(found) - set(_CASE_KEYS)
     if unknown:
-        raise SuiteError(f"{where}: unknown key {min(unknown)!a}; expected {', '.join(_CASE_KEYS)}")
+        raise SuiteError(f"{where}: unknown key {min(unknown)!r}; expected {', '.join(_CASE_KEYS)}")
     for key in _CASE_KEYS[:3]:
         if key not in found:
             raise SuiteError(f"{where}: missing key {key!r}; a case has {', '.join(_CASE_KEYS)}")
     name = loads(found["id"])
     if not isinstance(name, str) or not 0 < len(name) <= 200 or _UNPRINTABLE.search(name):
-        raise SuiteError(f"{where}: id: expected 1 to 200 printable characters, got {ascii(name)[:220]}")
+        raise SuiteError(f"{where}: id: expected 1 to 200 printable characters, got {repr(name)[:220]}")
     for key in ("input", "gold"):
         try:
             tagged_form(found[key])
@@ -328,14 +329,14 @@ def _toml(data: bytes, path: Path) -> dict[str, Any]:
 def _text(table: Mapping[str, Any], key: str, path: Path) -> str:
     value = table.get(key)
     if not isinstance(value, str) or not value:
-        got = "nothing" if key not in table else ascii(value)
+        got = "nothing" if key not in table else repr(value)
         raise SuiteError(f"{_show(path)}: {key}: expected text, got {got}")
     return value
 
 
 def _show(path: Path) -> str:
-    return ascii(str(path))[1:-1]
+    return printable(str(path))
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(ascii(name)[1:-1] for name in names) or "none"
+    return ", ".join(printable(name) for name in names) or "none"

@@ -97,10 +97,10 @@ def read_answers(data: bytes, path: Path, fixture: Fixture) -> list[ForeignRun]:
         try:
             model, cell = _cell(raw, path)
             if cell.case not in ids:
-                raise ValueError(f"no case of {fixture.suite}/{fixture.name} has the id {cell.case[:80]!a}")
+                raise ValueError(f"no case of {fixture.suite}/{fixture.name} has the id {cell.case[:80]!r}")
             if (model, cell.case) in lines:
                 earlier = lines[model, cell.case]
-                raise ValueError(f"{cell.case!a} is answered on line {earlier} too, by the same model")
+                raise ValueError(f"{cell.case!r} is answered on line {earlier} too, by the same model")
         except ValueError as error:
             bad.append((f"line {number}", str(error)))
             continue
@@ -126,7 +126,7 @@ def _cell(raw: str, path: Path) -> tuple[str, ForeignCell]:
         raise ValueError(f"expected one JSON object: {error}") from None
     unknown = next((key for key in found if key not in _KEYS), None)
     if unknown is not None:
-        raise ValueError(f"unknown key {unknown[:60]!a}; an answer has {', '.join(_KEYS)}")
+        raise ValueError(f"unknown key {unknown[:60]!r}; an answer has {', '.join(_KEYS)}")
     values: Mapping[str, JSON] = {key: loads(text) for key, text in found.items()}
     name, output, model = values.get("id"), values.get("output"), values.get("model", path.stem)
     if not isinstance(name, str | int) or isinstance(name, bool):

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from harness._errors import UsageError
 from harness._json import JSONError, guarded, number, unique
+from ledger import printable
 
 __all__ = ["MAX_FILE", "json_claim", "read_file", "read_json", "shown", "text_claim", "what"]
 
@@ -21,7 +22,7 @@ _MAX_CLAIM: Final = 2_000
 
 def shown(path: Path) -> str:
     """A path as a message may hold it."""
-    return ascii(str(path))[1:-1]
+    return printable(str(path))
 
 
 def read_file(path: Path) -> bytes:

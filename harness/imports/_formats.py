@@ -61,5 +61,5 @@ def find_format(name: str) -> Format:
     """The format called `name`. Raises UsageError, saying what there is."""
     found = FORMATS.get(name)
     if found is None:
-        raise UsageError(f"expected a format out of {', '.join(FORMATS)}, got {name[:100]!a}")
+        raise UsageError(f"expected a format out of {', '.join(FORMATS)}, got {name[:100]!r}")
     return found

@@ -49,7 +49,7 @@ def read_fixture(data: bytes, path: Path) -> ForeignFixture:
         except SuiteError as error:
             raise UsageError(str(error)) from None
         if case.id in places:
-            raise UsageError(f"{place}: the id {case.id!a} is that of cases[{places[case.id]}] too; expected each once")
+            raise UsageError(f"{place}: the id {case.id!r} is that of cases[{places[case.id]}] too; expected each once")
         places[case.id] = index
         lines.append(line)
         cases.append(case)
@@ -92,11 +92,11 @@ def _relation(entry: Any, place: str, known: Mapping[str, str]) -> tuple[dict[st
     given = _object(entry, place)
     kind, source, target = (_text(given, key, place) for key in ("type", "source_item_id", "target_item_id"))
     if kind not in TYPES:
-        raise UsageError(f"{place}.type: expected one of {', '.join(TYPES)}, got {kind[:100]!a}")
+        raise UsageError(f"{place}.type: expected one of {', '.join(TYPES)}, got {kind[:100]!r}")
     for key, item in (("source_item_id", source), ("target_item_id", target)):
         if item not in known:
             there = ", ".join(known) or "none"
-            raise UsageError(f"{place}.{key}: expected an item of the case's text ({there}), got {item[:100]!a}")
+            raise UsageError(f"{place}.{key}: expected an item of the case's text ({there}), got {item[:100]!r}")
     terms = given.get("scope_terms")
     cited = {
         "span": given["cited_evidence_span"] if isinstance(given.get("cited_evidence_span"), str) else "",
@@ -127,7 +127,7 @@ def read_artifact(data: bytes, path: Path, fixture: ForeignFixture) -> tuple[lis
         label = _engine_name(engine, place)
         if label in places:
             raise UsageError(
-                f"{place}: the engine {label[:100]!a} is that of engines[{places[label]}] too, and two runs of one name"
+                f"{place}: the engine {label[:100]!r} is that of engines[{places[label]}] too, and two runs of one name"
                 " can't be told apart; give each a file of its own"
             )
         places[label] = index
@@ -143,7 +143,7 @@ def _notes(named: Any, where: str, fixture: ForeignFixture) -> list[str]:
     if stem in fixture.known_as:
         return []
     return [
-        f"{where} says that its fixture is {text_claim(named)!a}, and {fixture.fixture.name} was given; every case id"
+        f"{where} says that its fixture is {text_claim(named)!r}, and {fixture.fixture.name} was given; every case id"
         " is in both, but nothing else shows that the texts and keys are the same"
     ]
 
@@ -153,7 +153,7 @@ def _engine_name(engine: Mapping[str, Any], place: str) -> str:
     if not 0 < len(name) <= _MAX_NAME or text_claim(name) != name:
         raise UsageError(
             f"{place}.engine: expected 1 to {_MAX_NAME} characters without U+0000 or half a surrogate pair,"
-            f" got {name[:100]!a}"
+            f" got {name[:100]!r}"
         )
     return name
 
@@ -172,14 +172,14 @@ def _cells(engine: Mapping[str, Any], place: str, fixture: ForeignFixture, where
         case = _text(recorded, "case_id", here)
         if case in places:
             raise UsageError(
-                f"{here}: the case {case[:200]!a} is that of cases[{places[case]}] too; expected each once"
+                f"{here}: the case {case[:200]!r} is that of cases[{places[case]}] too; expected each once"
             )
         places[case] = index
         cells[case] = _cell(case, recorded, here)
     known = {each.id for each in fixture.fixture.cases}
     strange = [case for case in cells if case not in known]
     if strange:
-        named = ", ".join(f"{case[:200]!a}" for case in strange[:_SHOWN]) + (", …" if len(strange) > _SHOWN else "")
+        named = ", ".join(f"{case[:200]!r}" for case in strange[:_SHOWN]) + (", …" if len(strange) > _SHOWN else "")
         raise UsageError(
             f"{place}: {len(strange)} of {len(cells)} cases are not in the fixture {fixture.fixture.name} ({named});"
             f" give the fixture that {where} was recorded with"

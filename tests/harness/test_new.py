@@ -94,7 +94,7 @@ def test_the_files_beside_the_suite_are_made_once_and_never_touched_again() -> N
 def test_what_is_there_already_is_never_overwritten() -> None:
     make("question,answer\na,b\n")
     before = {path: path.read_bytes() for path in Path("fixtures").rglob("*") if path.is_file()}
-    with pytest.raises(UsageError, match=r"fixtures/facts is there already, .*fixtures/facts/v2/cases\.jsonl"):
+    with pytest.raises(UsageError, match=r"fixtures/facts is there already, and nothing is overwritten; .*fixtures/facts/v2/cases\.jsonl"):
         make("question,answer\nc,d\n")
     assert {path: path.read_bytes() for path in Path("fixtures").rglob("*") if path.is_file()} == before
 

@@ -145,3 +145,9 @@ def test_whatever_a_csv_writer_writes_is_read_back(
         [cell if cell.strip() else None for cell in row] for row in kept
     ]
     assert found.empty == len(rows) - len(kept)
+
+
+def test_a_persons_own_words_stay_readable_and_a_wrong_delimiter_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        table(tmp_path, "Frage;Lösung\x1b\na;b\n", delimiter="tab")
+    assert "the header has one column, 'Frage;Lösung\\x1b'; try --delimiter ';'" in str(caught.value)

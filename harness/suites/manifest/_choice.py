@@ -39,9 +39,9 @@ _LETTER = re.compile(r"[A-Za-z]|[0-9]{1,3}")
 def _letters(given: Any) -> str:
     found = text(given)
     if not all(each in string.ascii_letters for each in found) or len(set(found.upper())) != len(found):
-        raise ValueError(f'expected letters, none of them twice, such as "ABCD", got {given!a}')
+        raise ValueError(f'expected letters, none of them twice, such as "ABCD", got {given!r}')
     if len(found) < 2:
-        raise ValueError(f"expected at least two letters, got {given!a}")
+        raise ValueError(f"expected at least two letters, got {given!r}")
     return found.upper()
 
 
@@ -77,7 +77,7 @@ def _options_of(case_input: JSON, options: Mapping[str, Any]) -> list[OptionText
     elif isinstance(given, Mapping):
         wrong = next((key for key in given if not _LETTER.fullmatch(key)), None)
         if wrong is not None:
-            return f"{where}: expected a letter or a number for each option, got {wrong!a}"
+            return f"{where}: expected a letter or a number for each option, got {wrong!r}"
         pairs = list(given.items())
     else:
         return f"{where}: expected a list of texts or an object of letter and text"
@@ -91,9 +91,9 @@ def _options_of(case_input: JSON, options: Mapping[str, Any]) -> list[OptionText
     if clash is not None:
         one, other = (found[at] for at in clash)
         if label(one.text) == label(other.text):
-            return f"{where}: options {one.letter} and {other.letter} have the same text, {one.text[:40]!a}; change one"
+            return f"{where}: options {one.letter} and {other.letter} have the same text, {one.text[:40]!r}; change one"
         return (
-            f"{where}: the text of option {one.letter}, {one.text[:40]!a}, is the letter of option {other.letter};"
+            f"{where}: the text of option {one.letter}, {one.text[:40]!r}, is the letter of option {other.letter};"
             ' say by = "letter" or by = "text", or change one'
         )
     return found
@@ -186,7 +186,7 @@ def _key(given: JSON, form: str) -> str | int | None:
 
 def _shown(given: JSON) -> str:
     named = plain_text(given)
-    return f"{named[:60]!a}" if named is not None else "null" if given is None else "a list or an object"
+    return f"{named[:60]!r}" if named is not None else "null" if given is None else "a list or an object"
 
 
 CHOICE = Scorer(

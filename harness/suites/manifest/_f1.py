@@ -114,7 +114,7 @@ def _check_gold(_: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
         )
         return f"gold: expected a list of texts or numbers, got {shown(gold)}{hint}"
     empty = first_empty(items, normal(options))
-    return None if empty is None else f"gold: {empty!a} has no normal form under {options['normalise']}"
+    return None if empty is None else f"gold: {empty!r} has no normal form under {options['normalise']}"
 
 
 def _score(answer: JSON, _: Confirmed, gold: JSON, options: Mapping[str, Any]) -> Tally | None:

@@ -82,13 +82,13 @@ def _pairs(value: Any) -> list[tuple[Any, Any]]:
 
 def _str(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"the prompt uses a filter for texts on {text(value)[:40]!a}")
+        raise ValueError(f"the prompt uses a filter for texts on {text(value)[:40]!r}")
     return value
 
 
 def _sized(value: Any) -> Any:
     if not isinstance(value, str | list | tuple | Mapping):
-        raise ValueError(f"the prompt asks for the length, an end or the order of {text(value)[:40]!a}")
+        raise ValueError(f"the prompt asks for the length, an end or the order of {text(value)[:40]!r}")
     return list(cast("Any", value)) if isinstance(value, Mapping) else cast("Any", value)
 
 

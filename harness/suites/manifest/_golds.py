@@ -23,7 +23,7 @@ def check_texts(gold: JSON, normal: Callable[[str], str], name: str) -> str | No
     if found is None:
         return f"gold: expected a text, a number, or a list of those (any of them is right), got {shown(gold)}"
     empty = first_empty(found, normal)
-    return None if empty is None else f"gold: {empty!a} has no normal form under {name}, so no answer could match it"
+    return None if empty is None else f"gold: {empty!r} has no normal form under {name}, so no answer could match it"
 
 
 def first_empty(texts: Iterable[str], normal: Callable[[str], str]) -> str | None:
@@ -40,4 +40,4 @@ def shown(gold: JSON) -> str:
     text = plain_text(gold)
     if text is None:
         return "an object" if not isinstance(gold, str | int) else "a number too long to write"
-    return f"{text[:60]!a}"
+    return f"{text[:60]!r}"

@@ -41,10 +41,10 @@ def _fit(options: dict[str, Any]) -> None:
     seen: dict[tuple[str, ...], str] = {}
     for each in options["labels"]:
         if not has_words(each):
-            raise ValueError(f"labels: {each!a} {_NO_WORDS}")
+            raise ValueError(f"labels: {each!r} {_NO_WORDS}")
         before = seen.setdefault(tuple(_forms(words(each))), each)
         if before != each:
-            raise ValueError(f"labels: {before!a} and {each!a} are the same words")
+            raise ValueError(f"labels: {before!r} and {each!r} are the same words")
 
 
 _NO_WORDS = "has no whole words that could be looked for (a script without spaces has none); use exact, choice or regex"
@@ -56,10 +56,10 @@ def _check_gold(_: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
         return f"gold: expected a text, a number, or a list of those (any of them is right), got {shown(gold)}"
     for each in found:
         if not has_words(each):
-            return f"gold: {each!a} {_NO_WORDS}"
+            return f"gold: {each!r} {_NO_WORDS}"
         labels = options["labels"]
         if labels and not any(_forms(words(each)) == _forms(words(label)) for label in labels):
-            return f"gold: expected one of the labels {', '.join(map(ascii, labels))}, got {each!a}"
+            return f"gold: expected one of the labels {', '.join(map(ascii, labels))}, got {each!r}"
     return None
 
 

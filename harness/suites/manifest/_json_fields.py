@@ -27,17 +27,17 @@ def _how(given: Any) -> str:
     if given == _EQUAL:
         return _EQUAL
     if not isinstance(given, str) or given.partition("/")[0] not in NORMALISERS:
-        raise ValueError(f"expected {_EQUAL} or a normaliser out of {', '.join(NORMALISERS)}, got {given!a}")
+        raise ValueError(f"expected {_EQUAL} or a normaliser out of {', '.join(NORMALISERS)}, got {given!r}")
     return normalise(given)
 
 
 def _fields(given: Any) -> Mapping[str, str]:
     if not isinstance(given, Mapping) or not given:
-        raise ValueError(f'expected a table such as {{ city = "label", "address.zip" = "text" }}, got {given!a}')
+        raise ValueError(f'expected a table such as {{ city = "label", "address.zip" = "text" }}, got {given!r}')
     found: dict[str, str] = {}
     for path, how in _paths(cast("Mapping[str, Any]", given), ""):
         if not path or any(not step for step in path.split(".")):
-            raise ValueError(f"expected the path of a field, got {path!a}")
+            raise ValueError(f"expected the path of a field, got {path!r}")
         try:
             found[path] = _how(how)
         except ValueError as error:
@@ -68,7 +68,7 @@ def _schema(given: Any) -> str:
         except (TypeError, ValueError):
             raise ValueError("expected a JSON schema, got a table that holds what JSON has not") from None
     else:
-        raise ValueError(f"expected a JSON schema as a table or as JSON text, got {given!a}")
+        raise ValueError(f"expected a JSON schema as a table or as JSON text, got {given!r}")
     _validator(made)
     return made
 
@@ -88,7 +88,7 @@ def _validator(schema: str) -> Any:
         return jsonschema_rs.validator_for(schema, pattern_options=jsonschema_rs.RegexOptions(), offline=True)
     except Exception as error:  # noqa: BLE001  the library has no root of its own for what it raises
         said = str(error).partition("\n")[0]
-        raise ValueError(f"expected a JSON schema, got one that won't do: {ascii(said)[1:-1][:300]}") from None
+        raise ValueError(f"expected a JSON schema, got one that won't do: {repr(said)[1:-1][:300]}") from None
 
 
 def _answer(value: JSON, _: JSON, options: Mapping[str, Any]) -> Answer:
@@ -148,7 +148,7 @@ def _check_gold(_: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
         return "gold: expected an object with fields, got one with none"
     for name, how, _found, (there, wanted) in _pairs(None, gold, options):
         if not there:
-            return f"gold: the field {name!a}, which this rule set compares, isn't there"
+            return f"gold: the field {name!r}, which this rule set compares, isn't there"
         if how == _EQUAL:
             continue
         texts = gold_texts(wanted)
@@ -159,7 +159,7 @@ def _check_gold(_: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
             )
         empty = first_empty(texts, normaliser(how).of)
         if empty is not None:
-            return f"gold.{name}: {empty!a} has no normal form under {how}, so no answer could match it"
+            return f"gold.{name}: {empty!r} has no normal form under {how}, so no answer could match it"
     return None
 
 

@@ -115,7 +115,7 @@ def _check_gold(_: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
     wrong = gold[found.index(None)] if isinstance(gold, list) else gold
     return (
         f"gold: expected a number, as JSON or as this rule set has numbers written"
-        f" (decimal {options['decimal']!a}, thousands {options['thousands']!a}), got {shown(wrong)}"
+        f" (decimal {options['decimal']!r}, thousands {options['thousands']!r}), got {shown(wrong)}"
     )
 
 

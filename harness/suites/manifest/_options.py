@@ -33,7 +33,7 @@ def read_options(options: Sequence[Option], table: Mapping[str, Any], of: str) -
     known = {each.name: each for each in options}
     for key in table:
         if key not in known:
-            raise ValueError(f"unknown key {key!a}; {of} takes {', '.join(sorted(known))}")
+            raise ValueError(f"unknown key {key!r}; {of} takes {', '.join(sorted(known))}")
     found: dict[str, Any] = {}
     for each in options:
         if each.name not in table:
@@ -51,7 +51,7 @@ def one_of(*names: str) -> Callable[[Any], str]:
 
     def read(given: Any) -> str:
         if not isinstance(given, str) or given not in names:
-            raise ValueError(f"expected one of {', '.join(names)}, got {given!a}")
+            raise ValueError(f"expected one of {', '.join(names)}, got {given!r}")
         return given
 
     return read
@@ -77,7 +77,7 @@ def texts(given: Any) -> tuple[str, ...]:
 def switch(given: Any) -> bool:
     """true or false."""
     if not isinstance(given, bool):
-        raise ValueError(f"expected true or false, got {given!a}")
+        raise ValueError(f"expected true or false, got {given!r}")
     return given
 
 
@@ -107,5 +107,5 @@ def normal(options: Mapping[str, Any], key: str = "normalise") -> Callable[[str]
 
 
 def _short(given: Any) -> str:
-    shown = ascii(given)
+    shown = repr(given)
     return shown if len(shown) <= 80 else f"{shown[:80]}…"

@@ -57,7 +57,7 @@ def confirm_rules(table: Mapping[str, Any]) -> Mapping[str, Any]:
     """A manifest suite has no [confirm] of its own: what a quote is held against stands in [score]."""
     if table:
         raise ValueError(
-            f"unknown key {min(table)!a}; a manifest suite has no [confirm] table,"
+            f"unknown key {min(table)!r}; a manifest suite has no [confirm] table,"
             ' and what a quote is held against stands in [score] (scorer = "quote")'
         )
     return MappingProxyType({})
@@ -83,23 +83,23 @@ def _named(given: Any) -> Scorer:
     name = given.partition("/")[0] if isinstance(given, str) else ""
     scorer = SCORERS.get(name)
     if scorer is None:
-        raise ValueError(f"scorer: expected one of {there}, got {given!a}")
+        raise ValueError(f"scorer: expected one of {there}, got {given!r}")
     if given not in (scorer.name, scorer.label):
-        raise ValueError(f"scorer: this release has {scorer.label}, got {given!a}")
+        raise ValueError(f"scorer: this release has {scorer.label}, got {given!r}")
     return scorer
 
 
 def _primary(given: Any, metrics: tuple[Metric, ...]) -> Mapping[str, str]:
     table = {EVERY_GROUP: given} if isinstance(given, str) else given
     if not isinstance(table, Mapping):
-        raise ValueError(f'primary: expected a metric or {{ GROUP = "METRIC" }}, got {given!a}')
+        raise ValueError(f'primary: expected a metric or {{ GROUP = "METRIC" }}, got {given!r}')
     chosen = cast("Mapping[str, Any]", table)
     applies = {metric.name: metric.applies for metric in metrics}
     for name, metric in chosen.items():
         if name not in (SOMETHING, NOTHING, EVERY_GROUP):
-            raise ValueError(f"primary: expected a group out of {SOMETHING}, {NOTHING}, {EVERY_GROUP}, got {name!a}")
+            raise ValueError(f"primary: expected a group out of {SOMETHING}, {NOTHING}, {EVERY_GROUP}, got {name!r}")
         if not isinstance(metric, str) or metric not in applies:
-            raise ValueError(f"primary: expected one of {', '.join(applies)}, got {metric!a}")
+            raise ValueError(f"primary: expected one of {', '.join(applies)}, got {metric!r}")
         if applies[metric] not in (name, EVERY_GROUP):
             raise ValueError(f"primary: {metric} applies to {applies[metric]} cases only, got it for {name}")
     for name in (SOMETHING, NOTHING):

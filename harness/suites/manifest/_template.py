@@ -58,11 +58,11 @@ class _Missing(StrictUndefined):
 
     @property
     def _undefined_message(self) -> str:
-        name = ascii(str(self._undefined_name))[1:-1][:80]
+        name = repr(str(self._undefined_name))[1:-1][:80]
         if self._undefined_hint:
             return self._undefined_hint
         if isinstance(self._undefined_obj, Mapping):
-            there = ", ".join(ascii(str(each))[1:-1][:40] for each in list(cast("Any", self._undefined_obj))[:12])
+            there = ", ".join(repr(str(each))[1:-1][:40] for each in list(cast("Any", self._undefined_obj))[:12])
             return f"the prompt names {name}, and what it is taken from has {there or 'no fields'}"
         taken_from: Any = self._undefined_obj
         if isinstance(taken_from, list | str) and not isinstance(self._undefined_name, int):
@@ -107,7 +107,7 @@ class Filled:
         except UndefinedError as error:
             raise ValueError(f"{error.message}; the case has {_listed(values)}") from None
         except (TypeError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
-            raise ValueError(f"the prompt can't be filled in: {ascii(str(error))[1:-1][:200]}") from None
+            raise ValueError(f"the prompt can't be filled in: {repr(str(error))[1:-1][:200]}") from None
         return "".join(pieces)
 
 
@@ -136,9 +136,9 @@ def _check(tree: nodes.Template, line: int) -> None:
             why = _WHY.get(type(node), f"{type(node).__name__} has no place in a prompt")
             raise ValueError(f"{where}: {why}")
         if isinstance(node, nodes.Filter) and node.name not in FILTERS:
-            raise ValueError(f"{where}: expected a filter out of {', '.join(sorted(FILTERS))}, got {node.name!a}")
+            raise ValueError(f"{where}: expected a filter out of {', '.join(sorted(FILTERS))}, got {node.name!r}")
         if isinstance(node, nodes.Test) and node.name not in _TESTS:
-            raise ValueError(f"{where}: expected a test such as `is defined`, got `is {ascii(node.name)[1:-1]}`")
+            raise ValueError(f"{where}: expected a test such as `is defined`, got `is {repr(node.name)[1:-1]}`")
         if isinstance(node, nodes.For) and node.recursive:
             raise ValueError(f"{where}: a loop can't be recursive in a prompt")
         dynamic = isinstance(node, nodes.List | nodes.Tuple) and getattr(node, "ctx", "load") == "load"
@@ -224,12 +224,12 @@ def _each(context: Context, value: Any, weight: int) -> Any:
     if isinstance(value, Undefined):
         str(value)
     if not isinstance(value, list | tuple | str | Mapping):
-        raise ValueError(f"the prompt loops over {text(value)[:40]!a}, which is no list")
+        raise ValueError(f"the prompt loops over {text(value)[:40]!r}, which is no list")
     items = list(cast("Iterable[Any]", value))
     cast("Work", context.resolve(_WORK)).take(weight * len(items))
     return items
 
 
 def _listed(values: Mapping[str, JSON]) -> str:
-    names = [ascii(name)[1:-1][:40] for name in values if name != "input"] or ["input"]
+    names = [repr(name)[1:-1][:40] for name in values if name != "input"] or ["input"]
     return ", ".join(names[:12]) + (", …" if len(names) > 12 else "")

@@ -70,7 +70,7 @@ def _role(line: str, number: int) -> Role | None:
     marker = _MARKER.fullmatch(line)
     role: Role | None = next((each for each in MARKERS if marker and each == marker[1].lower()), None)
     if marker and role and marker[1] != role:
-        raise ValueError(f"line {number}: expected === {role} === in lower case, got {line.strip()!a}")
+        raise ValueError(f"line {number}: expected === {role} === in lower case, got {line.strip()!r}")
     return role
 
 

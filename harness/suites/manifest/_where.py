@@ -81,7 +81,7 @@ def check_place(options: Mapping[str, Any]) -> None:
         if options["at"] != at and options.get(key):
             raise ValueError(f'{key}: goes with at = "{at}" only; at is "{options["at"]}"')
     if options["at"] == "after" and not options["marker"].strip(_MARKS + " :\t"):
-        raise ValueError(f"marker: expected a mark with a letter, a digit or a sign in it, got {options['marker']!a}")
+        raise ValueError(f"marker: expected a mark with a letter, a digit or a sign in it, got {options['marker']!r}")
 
 
 def regions(value: JSON, options: Mapping[str, Any], *, rest: bool = False) -> list[Region] | Answer:
