@@ -320,3 +320,13 @@ def test_there_is_one_sentence_where_there_is_no_run(lab: Experiment) -> None:
     assert "no ledger" in one_sentence(lab.resume(expect=2)) or "no file" in one_sentence(lab.resume(expect=2))
     lab.ledger("init", "--db", str(lab.db))
     assert "no run that can be resumed" in one_sentence(lab.resume(expect=2))
+
+
+def test_without_a_name_the_newest_run_with_something_unfinished_is_taken_and_a_finished_one_says_so(
+    lab: Experiment,
+) -> None:
+    with model_server(lambda prompt: Answer(perfect(prompt))) as server:
+        unfinished = killed(lab, server, 3)
+        done = lab.run(server)["run"]
+        assert lab.harness("resume", done)["notes"] == ["nothing is unfinished, so nothing was asked"]
+        assert lab.harness("resume")["run"] == unfinished
