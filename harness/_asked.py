@@ -5,6 +5,7 @@ A flag that was given takes the place of the file's key, and a sentence says so.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -76,7 +77,7 @@ def read_asked(flags: Flags) -> Asked:
     Raises UsageError, also where there is neither a suite nor a file.
     """
     if flags.suite and flags.file is None:
-        notes = [f"{EVAL_FILE} is not read: a suite was named (--file reads it)"] if EVAL_FILE.is_file() else []
+        notes = [f"{EVAL_FILE} is not read: a suite was named (--file reads it)"] if _says_something(EVAL_FILE) else []
         return _asked(flags, _of_flags(flags), flags.suite, notes)
     path = flags.file or EVAL_FILE
     if flags.file is None and not path.exists():
@@ -94,6 +95,17 @@ def read_asked(flags: Flags) -> Asked:
             f'{_show(path)}: models: put at least one engine there, such as models = ["openai/gpt-4.1-mini"]'
         )
     return _asked(merged, matrix, suite, notes)
+
+
+def _says_something(path: Path) -> bool:
+    """Whether an eval.toml names anybody to ask; the one that `harness new` writes doesn't."""
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError):
+        return True
+    return bool(table.get("models") or table.get("candidate"))
 
 
 def _asked(flags: Flags, matrix: Matrix, suite: str, notes: Sequence[str]) -> Asked:

@@ -185,9 +185,7 @@ def gate(
     dropped = [label for label in others if label not in {pair.duel.b.candidate for pair in compared.pairs}]
     said = [*warnings, *(f"B: run {theirs} has {label} too, which run {ours} was not asked of" for label in dropped)]
     suite = str(ledger.rows(over_views("SELECT suite FROM runs WHERE run = ?"), (ours,))[0]["suite"])
-    return Gate(
-        ours, theirs, found.tag, suite, margin, lenient, _unfinished(ledger, ours), tuple(results), tuple(said)
-    )
+    return Gate(ours, theirs, found.tag, suite, margin, lenient, _unfinished(ledger, ours), tuple(results), tuple(said))
 
 
 def _unfinished(ledger: Ledger, run: str) -> bool:

@@ -1,8 +1,8 @@
 """What a gate is told: the margin, and what a run is held against, which may be a tag.
 
-    --margin 2pp       two percentage points; 0.02 is the same. 2% and 2 could mean a share of the old figure, or points
-    --against TAG      the newest evaluation of the same suite with that tag that was neither superseded nor tainted,
-                       and never the run itself
+--margin 2pp       two percentage points; 0.02 is the same. 2% and 2 could mean a share of the old figure, or points
+--against TAG      the newest evaluation of the same suite with that tag that was neither superseded nor tainted,
+                   and never the run itself
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from harness._new_cases import BadRows, Columns, Made, make_cases
 from harness._new_files import eval_file, ignored, prompt_file, readme_file, suite_file
 from harness._new_kits import Kit, example_cases, find_kit
 from harness._new_rows import Table, read_table
-from harness._new_rules import Fitted, fit_rules
+from harness._new_rules import Fitted, fit_rules, set_options
 from harness._prices import PRICES_FILE, price_template
 from harness._rules import load_rules, ruleset_from_frozen
 from harness._suite import load_suite
@@ -44,6 +44,7 @@ class Wanted:
     encoding: str = ""
     empty_gold: bool = False
     skip_bad: bool = False
+    settings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def new_suite(wanted: Wanted, root: Path = Path("fixtures")) -> NewSuite:
             f"{_show(folder)} is there already, and nothing is overwritten; take another name, move the folder away, or"
             f" put changed cases into {_show(folder / 'v2' / 'cases.jsonl')}"
         )
-    built = _from_data(wanted, kit, wanted.data) if wanted.data is not None else _example(kit)
+    built = _from_data(wanted, kit, wanted.data) if wanted.data is not None else _example(wanted, kit)
     files = {
         "suite.toml": suite_file(wanted.name, kit, prompt=bool(built.prompt)),
         f"rules/{kit.name}.toml": built.rules,
@@ -106,10 +107,11 @@ class _Built:
     notes: Sequence[str] = ()
 
 
-def _example(kit: Kit) -> _Built:
+def _example(wanted: Wanted, kit: Kit) -> _Built:
     text = example_cases(kit).decode("utf-8")
     golds = [loads(members(line)["gold"]) for line in text.splitlines()]
     fitted = fit_rules(kit, kit.inputs, golds, options="options" in kit.inputs)
+    fitted = set_options(fitted, kit, wanted.settings)
     fields = [name for name in kit.inputs if name != "options"]
     prompt = prompt_file(fields, options="options" in kit.inputs, tail=fitted.tail)
     return _Built(prompt, fitted.rules, text, len(golds), " (an example, to be replaced by yours)")
@@ -125,10 +127,11 @@ def _from_data(wanted: Wanted, kit: Kit, data: Path) -> _Built:
     # The rules are made of the golds, and the golds are then held against the rules.
     first, _ = make_cases(table, columns, data.parent, _anything)
     fitted = fit_rules(kit, columns.input, [each.gold for each in first], options=bool(columns.options))
+    fitted = set_options(fitted, kit, wanted.settings)
     fields = _fields(first, columns)
     prompt = prompt_file(fields, options=bool(columns.options), tail=fitted.tail)
     made, bad = make_cases(table, columns, data.parent, _check(prompt, fitted, kit))
-    _judge(made, bad, table, data, skip_bad=wanted.skip_bad)
+    _judge(made, bad, table, data, wanted)
     came_from = f" out of {printable(data.name)}"
     text = "".join(each.line + "\n" for each in made)
     notes = (*fitted.notes, *_twins(made))
@@ -180,15 +183,18 @@ def _check(prompt: str, fitted: Fitted, kit: Kit) -> Callable[[JSON, JSON], str 
     return check
 
 
-def _judge(made: list[Made], bad: list[tuple[str, str]], table: Table, data: Path, *, skip_bad: bool) -> None:
+def _judge(made: list[Made], bad: list[tuple[str, str]], table: Table, data: Path, wanted: Wanted) -> None:
     shown = _show(data)
     if not table.rows:
         raise UsageError(f"{shown}: expected rows below the header, got none")
-    if bad and not (skip_bad and made):
+    if bad and not (wanted.skip_bad and made):
         more = f", the first {_MOST_BAD} of them above" if len(bad) > _MOST_BAD else " (see above)"
         mend = (
             "mend them, or leave them out with --skip-bad" if made else "is it the right column, and the right scorer?"
         )
+        if wanted.score == "number" and any("," in why for _, why in bad):
+            # To leave out what most of a table is would be no mending.
+            mend = "a decimal comma wants `--set decimal=,` (and maybe `--set thousands=. --set units=km`)"
         raise BadRows(
             f"{shown}: {len(bad)} of {len(table.rows)} rows can't be cases{more}; {mend}", bad[:_MOST_BAD]
         )  # fmt: skip

@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import re
 import string
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Final
 
+from harness._errors import UsageError
 from harness._json import JSON
 from harness._new_kits import Kit
+from harness.suites.manifest import SCORERS
+from harness.suites.manifest._options import Option
 
-__all__ = ["Fitted", "fit_rules"]
+__all__ = ["Fitted", "fit_rules", "set_options"]
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _COMMA: Final = re.compile(r"[+-]?[0-9]+(?:,[0-9]+)?")
@@ -44,6 +49,39 @@ def fit_rules(kit: Kit, inputs: Sequence[str], golds: Sequence[JSON], *, options
             kit.rules(f"source = {_text(source)}   # the field of a case that is quoted\n"), kit.tail, (note,)
         )
     return Fitted(kit.rules(), kit.tail)
+
+
+def set_options(fitted: Fitted, kit: Kit, settings: Sequence[str]) -> Fitted:
+    """The rule file with options of the scorer set, each given as KEY=VALUE: a TOML value, or a plain text.
+
+    Raises UsageError for an option that the scorer doesn't have, and for a value that it doesn't take.
+    """
+    options = {each.name: each for each in SCORERS[kit.name].options}
+    lines = fitted.rules.splitlines()
+    for setting in settings:
+        key, sign, value = setting.partition("=")
+        option = options.get(key.strip())
+        if option is None or not sign:
+            raise UsageError(f"--set: expected OPTION=VALUE with one of {', '.join(sorted(options))}, got {setting!r}")
+        written = _written(option, value.strip())
+        lines = [line for line in lines if not re.match(rf"(?:# )?{re.escape(option.name)}\s*=", line)]
+        lines.append(f"{option.name} = {written}")
+    return replace(fitted, rules="\n".join(lines) + "\n") if settings else fitted
+
+
+def _written(option: Option, value: str) -> str:
+    """The value as the rule file has it: as it was typed where that is TOML that the option takes, else as a text."""
+    problem = ""
+    for form in (value, _text(value), f"[{_text(value)}]"):
+        try:
+            option.read(tomllib.loads(f"value = {form}", parse_float=Decimal)["value"])
+        except tomllib.TOMLDecodeError:
+            continue
+        except ValueError as error:
+            problem = problem or str(error)
+        else:
+            return form
+    raise UsageError(f"--set {option.name}: {problem}")
 
 
 def _choice(kit: Kit, golds: Sequence[JSON], *, options: bool) -> Fitted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -101,7 +102,8 @@ def _tell(done: Imported, db: Path, words: Words) -> None:
             )
             continue
         missing = f", {each.missing} of them not in the artifact" if each.missing else ""
-        words(f"run {each.run}: {each.engine}, {each.cells} cells{missing}; grade {each.grade}.")
+        shown = f"`harness report {each.run} --db {shlex.quote(str(db))}` shows its scoreboard"
+        words(f"run {each.run}: {each.engine}, {each.cells} cells{missing}; grade {each.grade}. {shown}.")
         disagree = each.only_theirs + each.only_ours
         if disagree:
             words(

@@ -59,6 +59,10 @@ def new(
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out rows that can't be cases, and name them.")
     ] = False,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="OPTION=VALUE", help="An option of the scorer (docs/scorers); repeatable."),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Make a suite of your own: files only, ready to run. Nothing is written unless all of it can be."""
@@ -73,7 +77,8 @@ def new(
     if data is None and columns != Columns((), ()):
         raise UsageError("columns were named, and no table that has them; expected NAME DATA, such as facts facts.csv")
     wanted = Wanted(
-        name, data, columns, score, delimiter=delimiter, encoding=encoding, empty_gold=empty_gold, skip_bad=skip_bad
+        name, data, columns, score, delimiter=delimiter, encoding=encoding, empty_gold=empty_gold, skip_bad=skip_bad,
+        settings=tuple(setting or ()),
     )  # fmt: skip
     try:
         done = new_suite(wanted)

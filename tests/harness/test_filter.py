@@ -94,7 +94,9 @@ def test_a_condition_that_no_case_meets_lists_the_values_there_are() -> None:
 
 
 def test_a_key_that_no_case_has_lists_the_keys_there_are_and_the_nearest() -> None:
-    with pytest.raises(UsageError, match=r"no case has 'meta.topik'; did you mean meta.topic. there are id, fixture, m"):
+    with pytest.raises(
+        UsageError, match=r"no case has 'meta.topik'; did you mean meta.topic. there are id, fixture, m"
+    ):
         kept("meta.topik=law")
 
 

@@ -53,6 +53,37 @@ def asked(suite: str = "facts") -> list[list[Any]]:
     return [list(found.stage_functions.messages(found.prompt, each.input).messages) for each in fixtures[0].cases]
 
 
+def test_options_of_a_scorer_are_set_on_the_command_line_and_the_golds_are_held_against_them() -> None:
+    Path("zahlen.csv").write_text("frage;zahl\neins;16,6\nzwei;1.234,5 km\n", "utf-8")
+    columns = Columns(("frage",), ("zahl",))
+    settings = ("decimal=,", "thousands=.", "units=km")
+    done = new_suite(Wanted("z", Path("zahlen.csv"), columns, "number", delimiter=";", settings=settings))
+    rules = load_rules(load_suite("z")[0], "number")
+    assert done.cases == 2
+    assert (rules.score["decimal"], rules.score["thousands"], rules.score["units"]) == (",", ".", ("km",))
+
+
+def test_golds_with_a_comma_that_is_declared_nowhere_are_told_the_options_and_not_to_be_left_out() -> None:
+    Path("zahlen.csv").write_text("frage;zahl\neins;16,6\nzwei;1.234,5 km\ndrei;7\n", "utf-8")
+    with pytest.raises(BadRows, match="--set decimal=,") as caught:
+        new_suite(Wanted("z", Path("zahlen.csv"), Columns(("frage",), ("zahl",)), "number", delimiter=";"))
+    assert "--skip-bad" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("decimals=3", "one of at, decimal"),
+        ("tolerance=-1", "tolerance: expected a number from 0"),
+        ("at", "OPTION=VALUE"),
+    ],
+)
+def test_an_option_that_the_scorer_does_not_have_or_take_is_one_sentence(setting: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        new_suite(Wanted("z", score="number", settings=(setting,)))
+    assert not Path("fixtures").exists()
+
+
 def bad(text: str, score: str = "exact", **options: Any) -> dict[str, str]:
     there = {*Path().iterdir(), Path(options.get("name", "t.csv"))}
     with pytest.raises(BadRows) as caught:
@@ -94,7 +125,10 @@ def test_the_files_beside_the_suite_are_made_once_and_never_touched_again() -> N
 def test_what_is_there_already_is_never_overwritten() -> None:
     make("question,answer\na,b\n")
     before = {path: path.read_bytes() for path in Path("fixtures").rglob("*") if path.is_file()}
-    with pytest.raises(UsageError, match=r"fixtures/facts is there already, and nothing is overwritten; .*fixtures/facts/v2/cases\.jsonl"):
+    with pytest.raises(
+        UsageError,
+        match=r"fixtures/facts is there already, and nothing is overwritten; .*fixtures/facts/v2/cases\.jsonl",
+    ):
         make("question,answer\nc,d\n")
     assert {path: path.read_bytes() for path in Path("fixtures").rglob("*") if path.is_file()} == before
 

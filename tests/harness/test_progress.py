@@ -148,7 +148,8 @@ def test_a_pipe_gets_plain_lines_few_of_them_and_is_told_when_the_pace_is_cut(tm
     lines = told.splitlines()
     assert lines[0].endswith(": 40 cells planned")
     assert any(
-        re.fullmatch(r"openai/m: the server says too many requests; slowed to \d+ at once(, \S+ a second)?", x) for x in lines
+        re.fullmatch(r"openai/m: the server says too many requests; slowed to \d+ at once(, \S+ a second)?", x)
+        for x in lines
     )
     assert "40 of 40 cells" in lines
     assert len(lines) < 12

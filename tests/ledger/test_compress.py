@@ -114,9 +114,7 @@ def test_packed_blobs_are_shown_redacted_and_found_as_copies(
     assert capsys.readouterr().out.startswith('{"role": "assistant"')
     copy = {"file": TEXT + b"1"}
     with Ledger.open(many) as ledger:
-        (plain,) = ledger.append(
-            Draft(Import(format="log", tool="t", grade="text", digest="0" * 64), blobs=copy)
-        )
+        (plain,) = ledger.append(Draft(Import(format="log", tool="t", grade="text", digest="0" * 64), blobs=copy))
         packed = str(ledger.body(5).blobs["file"].hash)
         added = str(ledger.body(plain).blobs["file"].hash)
         assert ledger.blob(5, "file") == TEXT + b"1"
@@ -163,9 +161,7 @@ def test_a_writer_meanwhile_waits_and_then_writes(many: Path) -> None:
     assert rows(many, "SELECT body ->> '$.text' FROM events ORDER BY seq DESC LIMIT 1") == [("meanwhile",)]
 
 
-def test_where_somebody_else_writes_it_is_refused_in_a_sentence(
-    many: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_somebody_else_writes_it_is_refused_in_a_sentence(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledger._compress._PATIENCE_MS", 100)
     with closing(sqlite3.connect(many, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -252,9 +248,7 @@ def test_killed_while_the_file_is_shrunk_nothing_is_lost(many: Path) -> None:
         "compress(sys.argv[1], progress=lambda stage, at, of: print(stage, flush=True))"
     )
     before = contents(many)
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(many)], cwd=ROOT, stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(many)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:
         if line.strip() == "shrinking":
@@ -281,9 +275,10 @@ def test_the_projects_own_history_packs_verifies_and_is_replayed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = tmp_path / "ledger.db"
-    with closing(sqlite3.connect(f"file:{ROOT / 'ledger.db'}?mode=ro", uri=True)) as source, closing(
-        sqlite3.connect(copy)
-    ) as target:
+    with (
+        closing(sqlite3.connect(f"file:{ROOT / 'ledger.db'}?mode=ro", uri=True)) as source,
+        closing(sqlite3.connect(copy)) as target,
+    ):
         source.backup(target)
     head = verify(copy).head
     done = compress(copy)
