@@ -81,7 +81,9 @@ def read_answers(data: bytes, path: Path, fixture: Fixture) -> list[ForeignRun]:
     Raises BadAnswers with every line that won't do: what isn't an answer, is of no case, or answers one twice.
     """
     if path.suffix.lower() in (".csv", ".tsv", ".parquet"):
-        raise UsageError(f'{path}: expected JSON lines, one {{"id", "output"}} a line, got a {path.suffix[1:]} table')
+        raise UsageError(
+            f'{shown(path)}: expected JSON lines, one {{"id", "output"}} a line, got a {path.suffix[1:]} table'
+        )
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
