@@ -31,9 +31,7 @@ _BATCH = 500
 _PATIENCE_MS = 5_000
 _VACUUM_FROM = 16
 _OPEN_RUNS = "SELECT run FROM main.events WHERE kind = 'plan'"
-_PLAIN = (
-    "SELECT id, data FROM main.blobs WHERE id > ? AND encoding = '' AND length(data) >= 64 ORDER BY id LIMIT ?"
-)
+_PLAIN = "SELECT id, data FROM main.blobs WHERE id > ? AND encoding = '' AND length(data) >= 64 ORDER BY id LIMIT ?"
 _SUMS = "SELECT count(*), coalesce(sum(length(data)), 0) FROM main.blobs WHERE encoding = '' AND length(data) >= 64"
 _STORED = "SELECT coalesce(sum(length(data)), 0) FROM main.blobs"
 

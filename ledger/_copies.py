@@ -15,8 +15,7 @@ __all__ = ["copies_of"]
 
 _ANY_PACKED = "SELECT EXISTS (SELECT 1 FROM main.blobs WHERE encoding <> '' AND data IS NOT NULL) AS packed"
 _TARGETS = (
-    "SELECT hash, encoding, data FROM main.blobs"
-    " WHERE data IS NOT NULL AND hash IN (SELECT value FROM json_each(?))"
+    "SELECT hash, encoding, data FROM main.blobs WHERE data IS NOT NULL AND hash IN (SELECT value FROM json_each(?))"
 )
 _SIZES = "SELECT id, encoding, length(data) AS size FROM main.blobs WHERE length(data) > 0"
 _ONE = "SELECT seq, hash, encoding, data FROM main.blobs WHERE id = ?"
