@@ -222,7 +222,7 @@ def test_a_tag_names_the_newest_run_with_it_that_stands_and_never_the_run_itself
     ledger.append(Draft(Taint(target=Target(what="run", id=first), reason="unsure")))
     with pytest.raises(UsageError, match="no other run of"):
         find_against(ledger, run, "main")
-    with pytest.raises(NotFound, match="no run or tag fits"):
+    with pytest.raises(NotFound, match="no run has this tag"):
         find_against(ledger, run, "release")
 
 

@@ -96,7 +96,7 @@ def a_credit_that_ends(lab: Path, cells: int, limiter: Limiter, credit: int) -> 
         done, told = run(lab, engines, expect=3)
         assert poor.count("let_in") == credit
         assert poor.count("broke") <= 8
-        assert ("openai/poor: refused for its rate; slowed to" in told) == (poor.count("refused") > 0)
+        assert ("openai/poor: the server says too many requests; slowed to" in told) == (poor.count("refused") > 0)
         assert "openai/poor: billing; not asking it any more" in told
         assert rich.count("let_in") == cells
         assert outcomes(lab, done["run"], "openai/rich") == {"correct": cells}
