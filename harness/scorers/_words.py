@@ -29,6 +29,7 @@ _PARTING: Final = re.compile(
     "(?<=\\w)(?:=|[-=]>)(?=[^\\s=>])|[\u2192\u21d2]|(?<![0-9])[,:;]|[,:;](?![0-9])|[!?\u3001\u3002\uff0c\uff1a\uff1b\uff01\uff1f\u060c\u061b\u061f\u0964]"
 )
 _LEADING: Final = "'`*_~.#>\u00bf\u00a1\u2018\u2019\u00b7\u2022"
+_DASHES: Final = "-\u2013"
 _TRAILING: Final = "'`*_~.\u2019"
 # Scripts that put no space between words: a word of them can't be told from a part of one.
 _UNSPACED: Final = re.compile(
@@ -84,19 +85,22 @@ def _stretches(text: str, start: int, end: int) -> list[Word]:
 
 
 def _word(text: str, start: int, end: int) -> Word | None:
-    while start < end and (text[start] in _LEADING or text[start] in INVISIBLE) and not _decimal(text, start, end):
+    while start < end and _falls_ahead(text, start, end):
         start += 1
-    while start < end and (text[end - 1] in _TRAILING or text[end - 1] in INVISIBLE):
-        end -= 1
-    if text[start : start + 1] in ("-", "\u2013") and not text[start + 1 : start + 2].isdecimal():
-        start += 1  # a bullet, or a dash with a space on one side only
-    if start < end and text[end - 1] in "-\u2013":
+    while start < end and (text[end - 1] in _TRAILING or text[end - 1] in INVISIBLE or text[end - 1] in _DASHES):
         end -= 1
     folded = unicodedata.normalize("NFD", narrow(text[start:end])).casefold()
     form = unicodedata.normalize("NFC", unicodedata.normalize("NFD", folded)).translate(_FOLD)
     return (
         Word(form, start, end) if any(each.isalnum() or unicodedata.category(each)[0] == "S" for each in form) else None
     )
+
+
+def _falls_ahead(text: str, at: int, end: int) -> bool:
+    """Whether what stands ahead of a word is no part of it: punctuation, or a dash that is a bullet and no sign."""
+    if text[at] in _DASHES:
+        return not text[at + 1 : end][:1].isdecimal()
+    return (text[at] in _LEADING or text[at] in INVISIBLE) and not _decimal(text, at, end)
 
 
 def _decimal(text: str, at: int, end: int) -> bool:

@@ -131,6 +131,7 @@ def test_charts_are_well_formed_described_and_agree_with_the_figures(hostile: di
     data = data_in(text, "html")
     (strict, *_) = [each for each in data["rules"] if each["rules"].startswith("strict")]
     rows = [row for row in data["scoreboard"] if row["rules"] == strict["rules"]]
+    rows.sort(key=lambda row: data["run"]["candidates"].index(row["candidate"]))
     chart = next(each for each in re.findall(r"<svg.*?</svg>", text, re.DOTALL) if strict["rules"] in each)
     dots = re.findall(r'<circle class="rate" cx="([0-9.]+)"', chart)
     assert [f"{4 + row['rate'] * 392:.1f}" for row in rows if row["rate"] is not None] == dots

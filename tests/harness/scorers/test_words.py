@@ -28,6 +28,7 @@ def forms(text: str) -> list[str]:
         ("nai\u0308ve", ["na\u00efve"]),
         ("a\u200bb", ["ab"]),
         ("... --- !!!", []),
+        ("-'0 0'- -.'x", ["0", "0", "x"]),
         ("<b>Paris</b>", ["<b>", "paris", "</b>"]),
         ("Paris<|im_end|>", ["paris", "<|im_end|>"]),
         ("List<int>", ["list", "<int>"]),
