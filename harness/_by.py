@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness._clusters import interval_by_case
+from harness._clusters import interval_by_case, place_of_case
 from harness._errors import HarnessError
 from harness._filter import Condition, check_key, filters_text, group_of, group_order, keep, known_key
 from harness._fingerprint import freeze_of, plan_of
@@ -33,8 +33,8 @@ _CELLS = over_views(
     'SELECT cells.rules AS rules, cells.candidate AS candidate, cells."case" AS name, cells.fixture AS fixture,'
     " cells.outcome AS outcome, cells.stage AS stage, cells.reason AS reason, cells.domain AS domain,"
     " cells.metrics AS metrics, score.body -> '$.applies' AS applies,"
-    " (planned.body ->> '$.input') || ' ' || cells.twin || ' ' || cells.arm AS cluster"
-    " FROM cells JOIN main.events AS planned ON planned.seq = cells.seq"
+    " cells.cell AS cell"
+    " FROM cells"
     " LEFT JOIN main.events AS score ON score.seq = cells.score"
     " WHERE cells.run = ? ORDER BY cells.rules, cells.cell"
 )
@@ -51,7 +51,7 @@ class _Cell:
     why: tuple[str, str, str]
     metrics: Mapping[str, float]
     applies: frozenset[str]
-    cluster: str
+    cluster: int
 
 
 def narrow(ledger: Ledger, report: RunReport, conditions: Sequence[Condition] = (), by: str = "") -> RunReport:
@@ -126,7 +126,7 @@ def _row(data: Mapping[str, Any], row: Mapping[str, Any], cells: Sequence[_Cell]
         "worst": seen / planned if planned else None,
         "best": (seen + planned - (n - unmeasured)) / planned if planned else None,
     }  # fmt: skip
-    clusters: dict[str, list[float]] = {}
+    clusters: dict[int, list[float]] = {}
     for each in having:
         clusters.setdefault(each.cluster, []).append(each.metrics[metric])
     clustered = data["run"]["epochs"] > 1
@@ -153,6 +153,8 @@ def _read(ledger: Ledger, report: RunReport) -> list[_Cell]:
     labels = {row["rules"] for row in report.data["scoreboard"]}
     found: list[_Cell] = []
     told = _Applies(ledger, report.run)
+    run = report.data["run"]
+    shape = {"planned": run["planned"], "candidates": len(run["candidates"]), "epochs": run["epochs"]}
     for row in ledger.rows(_CELLS, (report.run,)):
         if row["rules"] not in labels:
             continue
@@ -162,7 +164,7 @@ def _read(ledger: Ledger, report: RunReport) -> list[_Cell]:
             _Cell(
                 row["rules"], row["candidate"], place, row["outcome"],
                 (row["stage"] or "", row["reason"] or "", row["domain"] or ""), json.loads(row["metrics"] or "{}"),
-                applies, row["cluster"] or "",
+                applies, place_of_case(row["cell"], **shape),
             )
         )  # fmt: skip
     return found

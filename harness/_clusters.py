@@ -17,18 +17,20 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from harness._stats import wilson_of_mean
+
 __all__ = [
     "FEWEST", "RESAMPLES", "SEED", "CaseInterval", "Place", "case_interval", "clustered_intervals", "interval_by_case",
+    "place_of_case",
 ]  # fmt: skip
 
 RESAMPLES = 1_000
 SEED = 20260701
 FEWEST = 10
 """So many cases must there be before they are resampled."""
-_Z = 1.959963984540054  # as in the view scoreboard
 
 # A case is known by its place among the cells of its candidate and epoch, also where a cell's body is withheld: a
-# plan's cells stand candidate by candidate, epoch by epoch, with the cases in one order.
+# plan's cells stand candidate by candidate, epoch by epoch, with the cases in one order. `place_of_case` says the same.
 _VALUES = (
     "SELECT scores.rules AS rules, figure.key AS metric, coalesce(cell.body ->> '$.candidate', ("
     " SELECT candidate FROM cell_candidates AS planned WHERE planned.seq = cell.seq)) AS candidate,"
@@ -54,6 +56,11 @@ class CaseInterval:
     resampled: tuple[float, float] | None
 
 
+def place_of_case(cell: int, *, planned: int, candidates: int, epochs: int) -> int:
+    """Which of a plan's cases a cell is of, from 0: the same for every epoch and candidate."""
+    return (cell - 1) % max(1, planned // max(1, candidates * epochs))
+
+
 def interval_by_case(cases: Sequence[tuple[float, int]]) -> CaseInterval | None:
     """The interval of the mean over cases given as (sum, count) of figures in [0, 1]; None without a case."""
     if not cases:
@@ -62,15 +69,7 @@ def interval_by_case(cases: Sequence[tuple[float, int]]) -> CaseInterval | None:
     if resampled is not None and len(cases) >= FEWEST:
         return CaseInterval(*resampled, "cases", resampled)
     mean = math.fsum(total for total, _ in cases) / sum(count for _, count in cases)
-    return CaseInterval(*_wilson(min(1.0, max(0.0, mean)), len(cases)), "cases, wilson", resampled)
-
-
-def _wilson(mean: float, n: int) -> tuple[float, float]:
-    """Wilson's score interval of a mean that needn't be a whole number of hits."""
-    middle = mean + _Z * _Z / (2 * n)
-    half = _Z * math.sqrt(mean * (1 - mean) / n + _Z * _Z / (4 * n * n))
-    scale = 1 + _Z * _Z / n
-    return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
+    return CaseInterval(*wilson_of_mean(min(1.0, max(0.0, mean)), len(cases)), "cases, wilson", resampled)
 
 
 def case_interval(cases: Sequence[tuple[float, int]]) -> tuple[float, float] | None:

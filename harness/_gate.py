@@ -6,8 +6,9 @@
 
 Where lower is better the sign is turned, so that below zero is always worse. What is missing on a side is never left
 out to RUN's good: a pass must hold if everything that RUN lacks were as bad, and everything that AGAINST lacks as good,
-as it can be; a fail must hold the other way round. So failures can't fall out of a gate. What one side never planned
-(--limit) was settled before any answer came: it is listed and left out.
+as it can be; a fail must hold the other way round. So failures can't fall out of a gate, and nor can cases: those that
+AGAINST planned and RUN left out (--limit, --filter) are missing from RUN, or somebody could pick the cases that pass.
+Those that RUN alone has are listed, for there is nothing to hold them against.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ _OPEN = over_views(
 class GateResult:
     """One candidate under one rule set, by one metric. Differences are RUN minus AGAINST, below zero is worse.
 
-    `seen` is the interval over the cases that both sides measured, `worst` and `best` over all that both planned, with
-    what is missing counted against RUN and for it. `missing` counts cells by side and reason. `ours` and `theirs` are
-    the figures as text, over the cases that both measured.
+    `seen` is the interval over the cases that both sides measured, `worst` and `best` over all that AGAINST planned,
+    with what is missing counted against RUN and for it. `missing` counts cells by side and reason. `ours` and `theirs`
+    are the figures as text, over the cases that both measured.
     """
 
     candidate: str
@@ -244,12 +245,9 @@ def _judged(
     """Hold one metric's cases to the margin."""
     metric = contrast.metric
     known = contrast.higher_is_better
-    mine = [
-        pair for pair in pairs
-        if pair.a and pair.b and (pair.applies is None or metric in pair.applies)
-    ]  # fmt: skip
+    mine = [pair for pair in pairs if pair.b and (pair.applies is None or metric in pair.applies)]
     sign = -1.0 if known is False else 1.0
-    whole = contrast.kind == "rate" and all(len(pair.a) == len(pair.b) == 1 for pair in mine)
+    whole = contrast.kind == "rate" and all(len(pair.a) <= 1 == len(pair.b) for pair in mine)
     seen = [sign * (_mean(a) - _mean(b)) for a, b in (pair.values(metric) for pair in mine) if a and b]
     lacking, unknown = _lacking(mine, metric, withheld)
     # The worst that an unmeasured cell can be is 0, or 1 where lower is better; of AGAINST it is the other end.
@@ -271,7 +269,10 @@ def _judged(
 
 def _lacking(pairs: Sequence[Pair], metric: str, withheld: int) -> tuple[int, str]:
     """The cases that lack a measurement, and the same in words with how many of them on which side."""
-    sides = [tuple(any(metric not in each.metrics for each in side) for side in (pair.a, pair.b)) for pair in pairs]
+    sides = [
+        tuple(not side or any(metric not in each.metrics for each in side) for side in (pair.a, pair.b))
+        for pair in pairs
+    ]
     count = sum(any(each) for each in sides) + withheld
     if not count:
         return 0, ""
@@ -285,7 +286,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _filled(cells: Sequence[Answer], metric: str, missing: float) -> float:
-    return _mean([each.metrics.get(metric, missing) for each in cells])
+    return _mean([each.metrics.get(metric, missing) for each in cells]) if cells else missing
 
 
 def _decide(

@@ -26,7 +26,6 @@ __all__ = [
     "PassAtK",
     "SmallestDifference",
     "case_difference",
-    "cluster_bootstrap",
     "mcnemar_exact",
     "mean_pass_at_k",
     "paired_bootstrap",
@@ -35,6 +34,7 @@ __all__ = [
     "smallest_mean_difference",
     "spans_zero",
     "wilson",
+    "wilson_of_mean",
 ]
 
 ALPHA = 0.05
@@ -63,13 +63,15 @@ def wilson(k: int, n: int) -> tuple[float, float] | None:
     """
     if not 0 <= k <= n:
         raise ValueError(f"expected 0 <= k <= n, got k = {k} and n = {n}")
-    if n == 0:
-        return None
-    p = k / n
-    middle = p + _Z * _Z / (2 * n)
-    half = _Z * math.sqrt(p * (1 - p) / n + _Z * _Z / (4 * n * n))
+    return wilson_of_mean(k / n, n) if n else None
+
+
+def wilson_of_mean(mean: float, n: int) -> tuple[float, float]:
+    """The same interval of a mean in [0, 1] of n values, n at least 1, that needn't be a whole number of hits."""
+    middle = mean + _Z * _Z / (2 * n)
+    half = _Z * math.sqrt(mean * (1 - mean) / n + _Z * _Z / (4 * n * n))
     scale = 1 + _Z * _Z / n
-    return (0.0 if k == 0 else (middle - half) / scale, 1.0 if k == n else (middle + half) / scale)
+    return (0.0 if mean == 0 else (middle - half) / scale, 1.0 if mean == 1 else (middle + half) / scale)
 
 
 def mcnemar_exact(only_a: int, only_b: int) -> float:
@@ -141,16 +143,6 @@ class Bootstrap:
     spread: bool
 
 
-def cluster_bootstrap(
-    clusters: Sequence[Sequence[float]], *, resamples: int = RESAMPLES, seed: int = SEED
-) -> Bootstrap | None:
-    """The interval of the mean of all values, drawing whole clusters (a case with its repeats) with replacement.
-
-    None with fewer than two clusters that hold a value: one case says nothing of how cases differ.
-    """
-    return _bootstrap([(math.fsum(values), len(values)) for values in clusters if values], resamples, seed)
-
-
 def paired_bootstrap(
     clusters: Sequence[tuple[Sequence[float], Sequence[float]]], *, resamples: int = RESAMPLES, seed: int = SEED
 ) -> Bootstrap | None:
@@ -159,34 +151,25 @@ def paired_bootstrap(
     Every case weighs the same, however many repeats were measured; repeats are never paired with one another. None with
     fewer than two cases that hold values of both.
     """
-    return _bootstrap([(case_difference(a, b), 1) for a, b in clusters if a and b], resamples, seed)
+    if resamples < 1:
+        raise ValueError(f"expected at least one resample, got {resamples}")
+    # In an order of their own, so that the interval doesn't hang on the order in which cases come.
+    ordered = sorted(case_difference(a, b) for a, b in clusters if a and b)
+    if len(ordered) < _FEWEST:
+        return None
+    np = _library("numpy")
+    values = np.array(ordered, dtype=float)
+    draws = np.concatenate(
+        [values[drawn].sum(axis=1) / len(ordered) for drawn in _draws(np, len(ordered), resamples, seed)]
+    )
+    low, high = np.quantile(draws, [ALPHA / 2, 1 - ALPHA / 2])
+    estimate = math.fsum(ordered) / len(ordered)
+    return Bootstrap(estimate, float(low), float(high), len(ordered), resamples, seed, not _alike(ordered))
 
 
 def case_difference(a: Sequence[float], b: Sequence[float]) -> float:
     """The mean of one case's values in A less their mean in B; neither is empty."""
     return math.fsum(a) / len(a) - math.fsum(b) / len(b)
-
-
-def _bootstrap(rows: Sequence[tuple[float, int]], resamples: int, seed: int) -> Bootstrap | None:
-    if resamples < 1:
-        raise ValueError(f"expected at least one resample, got {resamples}")
-    if len(rows) < _FEWEST:
-        return None
-    np = _library("numpy")
-    # In an order of their own, so that the interval doesn't hang on the order in which cases come.
-    ordered = sorted(rows)
-    totals, sizes = np.array([total for total, _ in ordered], dtype=float), np.array([size for _, size in ordered])
-    alike = bool((sizes == sizes[0]).all())
-    draws = np.concatenate(
-        [
-            totals[drawn].sum(axis=1) / (sizes[0] * len(ordered) if alike else sizes[drawn].sum(axis=1))
-            for drawn in _draws(np, len(ordered), resamples, seed)
-        ]
-    )
-    low, high = np.quantile(draws, [ALPHA / 2, 1 - ALPHA / 2])
-    estimate = math.fsum(total for total, _ in ordered) / sum(size for _, size in ordered)
-    spread = not _alike([total / size for total, size in ordered])
-    return Bootstrap(estimate, float(low), float(high), len(ordered), resamples, seed, spread)
 
 
 def _draws(np: Any, clusters: int, resamples: int, seed: int) -> Iterator[Any]:

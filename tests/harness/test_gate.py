@@ -157,11 +157,26 @@ def test_a_run_with_errors_is_incomplete_and_that_goes_before_a_fail(ledger: Led
     assert held(ledger, run, base, lenient=True).exit_status == 3
 
 
-def test_cases_that_were_never_planned_are_listed_and_left_out(ledger: Ledger) -> None:
+def test_a_run_of_fewer_cases_does_not_pass_on_those_that_it_picked(ledger: Ledger) -> None:
     base, run = scored_run(ledger, {"a/x": told(60)}), scored_run(ledger, {"a/x": told(60)}, limit=50)
     found = held(ledger, run, base)
-    assert found.outcome == "pass"
+    assert found.outcome == "inconclusive"
+    assert only(found).unmeasured_cases == 10
     assert dict(only(found).missing) == {"RUN: not planned": 10}
+    assert held(ledger, run, base, "40pp").outcome == "pass", "as bad as they can be, they leave that much"
+
+
+def test_cases_that_the_reference_never_planned_are_listed_and_hold_nothing_up(ledger: Ledger) -> None:
+    base, run = scored_run(ledger, {"a/x": told(60)}, limit=50), scored_run(ledger, {"a/x": told(60)})
+    found = held(ledger, run, base)
+    assert found.outcome == "pass"
+    assert only(found).unmeasured_cases == 0
+    assert dict(only(found).missing) == {"AGAINST: not planned": 10}
+
+
+def test_a_part_passes_against_the_same_part(ledger: Ledger) -> None:
+    base, run = (scored_run(ledger, {"a/x": told(60)}, limit=50) for _ in range(2))
+    assert held(ledger, run, base).outcome == "pass"
 
 
 def test_missing_epochs_count_against_their_case_alone(ledger: Ledger) -> None:

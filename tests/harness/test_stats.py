@@ -19,7 +19,6 @@ from harness._stats import (
     ALPHA,
     POWER,
     case_difference,
-    cluster_bootstrap,
     mcnemar_exact,
     mean_pass_at_k,
     paired_bootstrap,
@@ -141,17 +140,20 @@ def test_pass_at_k_is_exact_where_a_product_of_floats_is_not_and_holds_for_many_
 # Bootstrap
 
 
+def against_nothing(values: list[list[float]]) -> list[tuple[list[float], list[float]]]:
+    """Cases whose B is 0, so that the difference is A's mean."""
+    return [(each, [0.0]) for each in values]
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=2, max_size=8))
-def test_a_bootstrap_is_the_same_in_any_order_of_the_clusters_and_lies_among_their_means(
-    clusters: list[list[float]],
-) -> None:
-    found = cluster_bootstrap(clusters, resamples=200)
+def test_a_bootstrap_is_the_same_in_any_order_of_the_cases_and_lies_among_their_means(cases: list[list[float]]) -> None:
+    found = paired_bootstrap(against_nothing(cases), resamples=200)
     assert found is not None
-    assert found == cluster_bootstrap(clusters[::-1], resamples=200)
-    means = [sum(each) / len(each) for each in clusters]
+    assert found == paired_bootstrap(against_nothing(cases[::-1]), resamples=200)
+    means = [sum(each) / len(each) for each in cases]
     assert min(means) - 1e-9 <= found.low <= found.high <= max(means) + 1e-9
-    assert found.estimate == pytest.approx(sum(map(sum, clusters)) / sum(map(len, clusters)))
+    assert found.estimate == pytest.approx(sum(means) / len(means))
 
 
 def test_a_bootstrap_of_single_values_agrees_with_scipy_on_the_same_data() -> None:
@@ -159,16 +161,16 @@ def test_a_bootstrap_of_single_values_agrees_with_scipy_on_the_same_data() -> No
     from scipy.stats import bootstrap
 
     values = np.random.default_rng(5).random(80)
-    ours = cluster_bootstrap([[float(each)] for each in values])
+    ours = paired_bootstrap(against_nothing([[float(each)] for each in values]))
     theirs = bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=1).confidence_interval
     assert ours is not None
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
 
 
 def test_repeats_of_a_case_widen_nothing_less_than_the_cases_themselves() -> None:
-    once = cluster_bootstrap([[0.0], [1.0]] * 10)
-    tenfold = cluster_bootstrap([[0.0] * 10, [1.0] * 10] * 10)
-    independent = cluster_bootstrap([[0.0], [1.0]] * 100)
+    once = paired_bootstrap(against_nothing([[0.0], [1.0]] * 10))
+    tenfold = paired_bootstrap(against_nothing([[0.0] * 10, [1.0] * 10] * 10))
+    independent = paired_bootstrap(against_nothing([[0.0], [1.0]] * 100))
     assert once is not None and tenfold is not None and independent is not None
     assert (tenfold.low, tenfold.high) == (once.low, once.high), "ten identical repeats are no ten cases"
     assert independent.high - independent.low < (once.high - once.low) / 2
@@ -183,20 +185,20 @@ def test_a_case_weighs_the_same_however_many_of_its_repeats_were_measured() -> N
 
 
 def test_one_case_has_no_interval_and_cases_that_all_agree_say_that_there_is_no_spread() -> None:
-    assert cluster_bootstrap([[1.0, 0.0]]) is None
+    assert paired_bootstrap([([1.0, 0.0], [0.0])]) is None
     assert paired_bootstrap([([1.0], [0.0]), ([1.0], []), ([], [1.0])]) is None
     found = paired_bootstrap([([1.0], [0.0])] * 5)
     assert found is not None
     assert (found.low, found.high, found.spread) == (1, 1, False)
-    assert cluster_bootstrap([[0.1], [0.2]]).spread  # type: ignore[union-attr]
+    assert paired_bootstrap(against_nothing([[0.1], [0.2]])).spread  # type: ignore[union-attr]
 
 
 def test_the_seed_decides_and_another_one_gives_another_interval() -> None:
-    values = [[each / 97] for each in range(97)]
-    found = cluster_bootstrap(values, seed=3)
+    values = against_nothing([[each / 97] for each in range(97)])
+    found = paired_bootstrap(values, seed=3)
     assert found is not None
-    assert found == cluster_bootstrap(values, seed=3)
-    other = cluster_bootstrap(values, seed=4)
+    assert found == paired_bootstrap(values, seed=3)
+    other = paired_bootstrap(values, seed=4)
     assert other is not None
     assert (found.low, found.high) != (other.low, other.high)
 
@@ -270,7 +272,11 @@ def test_a_mean_shows_about_what_the_normal_approximation_says() -> None:
 def test_without_scipy_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("scipy.stats", "numpy"):
         monkeypatch.setitem(sys.modules, name, None)
-    needy = (lambda: mcnemar_exact(3, 1), lambda: cluster_bootstrap([[1.0], [0.0]]), lambda: smallest_difference(12))
+    needy = (
+        lambda: mcnemar_exact(3, 1),
+        lambda: paired_bootstrap([([1.0], [0.0])] * 2),
+        lambda: smallest_difference(12),
+    )
     for ask in needy:
         with pytest.raises(UsageError, match=r"pip install 'eval-ledger\[stats\]'"):
             ask()
