@@ -176,6 +176,7 @@ _ALL: Final[tuple[Reason, ...]] = (
         "withheld": "A redaction withholds what was recorded, so nobody can read it any more.",
     }),
     *_group("error", "score", "harness", "never", {
+        "case_unusable": "The rule set can't score this case: it lacks the options, or the source, that answers need.",
         "gold_unusable": "The rule set can't score this case: its gold has no form that the scorer compares.",
     }),
     Reason("not_asked", "not_asked", "harness", "harness", "never", "The model was never asked."),

@@ -48,6 +48,8 @@ JUDGED = (
     ('scorer = "number"', "1,000", 1),
     ('scorer = "json"\nschema = { type = "array" }', {}, [1]),
     ('scorer = "exact"', "Paris", None),
+    ('scorer = "choice"\noptions = "options"', "B", "B"),
+    ('scorer = "quote"\nsource = "text"', "a quote", "a quote"),
 )
 """[score] tables, answers and golds, of which none comes to a measurement."""
 
@@ -55,6 +57,11 @@ JUDGED = (
 def judged() -> list[Score]:
     """What follows, by a scorer, from replies that could be read."""
     return [derived(rules_of(table), answer, case_of(gold)).score for table, answer, gold in JUDGED]
+
+
+def test_a_case_that_lacks_what_a_scorer_needs_is_no_fault_of_the_model_and_no_wrong_answer() -> None:
+    for score in judged()[-3:]:
+        assert (score.outcome, score.status, score.stage, score.domain) == ("unmeasured", "error", "score", "harness")
 
 
 def test_every_reason_is_produced_by_some_test_of_reading_or_scoring() -> None:

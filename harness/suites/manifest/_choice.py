@@ -106,7 +106,7 @@ def _answer(value: JSON, case_input: JSON, options: Mapping[str, Any]) -> Answer
         return places
     there = _options_of(case_input, options)
     if isinstance(there, str):
-        return fault("no_answer")
+        return fault("case_unusable")  # found out before anything is asked; should it come here, it is no model's fault
     by: Named = options["by"]
 
     def read(region: Region) -> Taken | Fault:

@@ -22,6 +22,7 @@ from harness.suites.manifest._where import (
     Taken,
     check_place,
     descend,
+    fault,
     place_options,
     regions,
     sole,
@@ -83,7 +84,9 @@ def _answer(value: JSON, case_input: JSON, options: Mapping[str, Any]) -> Answer
     places = regions(value, options, rest=True)
     if isinstance(places, Answer):
         return places
-    source = _source(case_input, options) or ""
+    source = _source(case_input, options)
+    if source is None or not source.strip():
+        return fault("case_unusable")  # found out before anything is asked; should it come here, it is no model's fault
 
     def read(region: Region) -> Taken | Fault:
         if not region.slice:

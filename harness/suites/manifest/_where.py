@@ -27,8 +27,11 @@ __all__ = [
 Fault = Literal[
     "no_answer", "no_marker", "no_match", "number_unclear", "two_candidates", "no_json", "empty_fence",
     "schema_violation", "object_not_list", "string_not_list", "number_not_list", "boolean_not_list", "null_not_list",
+    "case_unusable",
 ]  # fmt: skip
-_STATUS: Mapping[str, Any] = {"two_candidates": "ambiguous", "empty_fence": "empty", "schema_violation": "wrong_shape"}
+_STATUS: Mapping[str, Any] = {
+    "two_candidates": "ambiguous", "empty_fence": "empty", "schema_violation": "wrong_shape", "case_unusable": "error",
+}  # fmt: skip
 _MARKS = "*_`"
 _T = TypeVar("_T")
 
