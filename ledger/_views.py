@@ -44,9 +44,9 @@ def over_views(query: str, given: Mapping[str, str] | None = None) -> str:
     if not ordered:
         return query
     # As views are: a table expression that is read twice would be worked out whole, for one row that is wanted of it.
-    # What walks a graph is better walked once.
+    # What walks a graph is better walked once (a recursion further in, such as a square root's, walks none).
     tables = ", ".join(
-        f"{name} AS {'' if 'WITH RECURSIVE' in text else 'NOT '}MATERIALIZED (\n{text}\n)"
+        f"{name} AS {'' if text.startswith('WITH RECURSIVE') else 'NOT '}MATERIALIZED (\n{text}\n)"
         for name, text in ordered.items()
     )
     return f"WITH {tables}\n{query}"
