@@ -12,9 +12,9 @@ import sqlite3
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -277,6 +277,22 @@ class Ledger:
         except (sqlite3.Error, sqlite3.Warning) as problem:
             raise BadQuery(f"the query can't be run: {problem}") from None
         return to_frame(names, rows)
+
+    @contextmanager
+    def at_one_moment(self) -> Generator[None]:
+        """Everything read inside, by whichever thread, is of one moment, whatever others append meanwhile.
+
+        A writer isn't kept waiting; its log can't be folded into the file until this ends, so it should be short.
+        """
+        with self._reader_lock:
+            self._reader.execute("BEGIN")
+            # A transaction that has read nothing yet has no moment yet.
+            self._reader.execute("SELECT 1 FROM main.sqlite_schema").fetchone()
+        try:
+            yield
+        finally:
+            with self._reader_lock:
+                self._reader.execute("COMMIT")
 
     def head(self) -> tuple[int, str]:
         """(seq, hash) of the newest event."""

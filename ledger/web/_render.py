@@ -1,0 +1,80 @@
+"""Drawing a page: Jinja2 templates that escape everything, with what every template may use.
+
+Text out of a ledger was written by models, servers and strangers; nothing marks it as safe but `_text`, which escapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import BaseLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
+from markupsafe import Markup
+
+from ledger.web._links import Links
+from ledger.web._pages import Page, View, all_pages, route_named
+from ledger.web._text import name, when
+
+__all__ = ["asset_bytes", "draw", "draw_problem"]
+
+_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+
+
+@cache
+def _environment() -> Environment:
+    loaders: dict[str, BaseLoader] = {each.name: PackageLoader(each.package) for each in all_pages()}
+    environment = Environment(
+        loader=PrefixLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(name=name, when=when)
+    return environment
+
+
+@cache
+def asset_bytes(package: str, file: str) -> tuple[bytes, str] | None:
+    """A static file of an installed package's pages, and its media type; None where there is none."""
+    for each in all_pages():
+        if each.name == package and "/" not in file and not file.startswith("."):
+            found = files(each.package) / "static" / file
+            kind = _TYPES.get(file.rpartition(".")[2])
+            if kind is not None and found.is_file():
+                return found.read_bytes(), kind
+    return None
+
+
+class _Link:
+    """`link(text, route, query, **parts)` of templates: an anchor, or the text alone where there is no such page."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+
+    def __call__(
+        self, text: object, route: str, query: Mapping[str, object] | None = None, /, **parts: object
+    ) -> Markup:
+        address = self._links.to(route, query, **parts)
+        shown = name(text) if isinstance(text, str) and not isinstance(text, Markup) else text
+        return Markup('<a href="{}">{}</a>').format(address, shown) if address else Markup("{}").format(shown)
+
+
+def _styles() -> Sequence[tuple[str, str]]:
+    return [(each.name, style) for each in all_pages() for style in each.styles]
+
+
+def _nav() -> Sequence[tuple[str, str]]:
+    return [each for pages in all_pages() for each in pages.nav if route_named(each[0])]
+
+
+def draw(page: Page, view: View, **more: Any) -> str:
+    """The page as HTML. `more` are variables of whoever asks (such as a policy that stands in the file)."""
+    values = {
+        **page.values, "page": page, "view": view, "links": view.links, "to": view.links.to, "table": view.links.table,
+        "link": _Link(view.links), "nav": _nav(), "styles": _styles(), **more,
+    }  # fmt: skip
+    return _environment().get_template(page.template).render(values)
+
+
+def draw_problem(sentence: str, status: int, ledgers: Sequence[tuple[str, str]] = ()) -> str:
+    """A page that says what is wrong, without a ledger to speak of; or which `ledgers` there are, name and address."""
+    return _environment().get_template("ledger/problem.html").render(sentence=sentence, status=status, ledgers=ledgers)
