@@ -18,7 +18,8 @@ _USED = (
     " whole AND NOT EXISTS (SELECT 1 FROM edges CROSS JOIN events AS next ON next.seq = edges.effect"
     " WHERE edges.cause = usage.response AND (next.kind = 'wait' OR next.kind = 'parse' AND next.run = usage.run"
     " AND next.body ->> '$.status' = 'error')) AS whole"
-    " FROM usage WHERE run = ? ORDER BY request"
+    # The plus sign: else they are looked for in the order of seqs, through every request of the ledger.
+    " FROM usage WHERE run = ? ORDER BY +request"
 )
 
 
