@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["printable"]
+__all__ = ["printable", "shown"]
 
 # Printable to Python, and yet drawn as nothing: the rest of Unicode's Default_Ignorable_Code_Point, and blanks that
 # aren't spaces.
@@ -28,7 +28,8 @@ def _escape(character: str) -> str:
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def _shown(character: str) -> bool:
+def shown(character: str) -> bool:
+    """Whether a character is drawn as something, and neither acts nor hides. Newline and tab are not."""
     return (character.isprintable() or unicodedata.category(character) == "Zs") and not _INVISIBLE.match(character)
 
 
@@ -42,6 +43,6 @@ def printable(text: str, *, multiline: bool = False) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        character if _shown(character) or (multiline and character in "\n\t") else _escape(character)
+        character if shown(character) or (multiline and character in "\n\t") else _escape(character)
         for character in text
     )

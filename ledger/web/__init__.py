@@ -12,16 +12,20 @@ from ledger.web._figure import Figure, Source, cli, sql
 from ledger.web._memory import Kept
 from ledger.web._pages import Answer, Crumb, Data, Download, Headline, Page, PageMissing, Pages, Route, View
 from ledger.web._plugin import register_routes
-from ledger.web._text import name
+from ledger.web._text import MOST_SHOWN, Excerpt, Mark, excerpts, name, visible, visible_bytes
+from ledger.web._tree import tree
 
 __all__ = [
+    "MOST_SHOWN",
     "Answer",
     "Crumb",
     "Data",
     "Download",
+    "Excerpt",
     "Figure",
     "Headline",
     "Kept",
+    "Mark",
     "Page",
     "PageMissing",
     "Pages",
@@ -29,8 +33,12 @@ __all__ = [
     "Source",
     "View",
     "cli",
+    "excerpts",
     "make_datasette",
     "name",
     "register_routes",
     "sql",
+    "tree",
+    "visible",
+    "visible_bytes",
 ]
