@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import BaseLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 
 from ledger.web._links import Links
@@ -24,7 +24,16 @@ _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-
 
 @cache
 def _environment() -> Environment:
-    loaders: dict[str, BaseLoader] = {each.name: PackageLoader(each.package) for each in all_pages()}
+    # Datasette takes the folder `templates` of its plugins for its own: a base.html there would be every page's of
+    # Datasette. So what has a name that Datasette knows lies one folder further in.
+    loaders: dict[str, BaseLoader] = {
+        each.name: ChoiceLoader([
+            PackageLoader(each.package, folder)
+            for folder in (f"templates/{each.name}", "templates")
+            if (files(each.package) / folder).is_dir()
+        ])
+        for each in all_pages()
+    }  # fmt: skip
     environment = Environment(
         loader=PrefixLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
