@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from ledger._errors import LedgerError, NotFound
 from ledger._lock import run_is_held
 from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
+from ledger._views import over_views
 
 __all__ = ["find_run", "find_tagged", "fitting_runs", "list_runs", "run_status", "since_when"]
 
@@ -33,6 +34,12 @@ _NOTES = (
 _ACCEPTED = (
     "SELECT run, body ->> '$.component' AS component FROM main.events WHERE kind = 'accept' AND body IS NOT NULL"
     " ORDER BY seq"
+)
+# Every column of the view but the marks, which follow the whole lineage: who asks for a few runs has those at hand.
+_AMONG = over_views(
+    'SELECT run, name, suite, purpose, status, planned, asked, "limit", epochs, via, candidates, rules, tags, "filter",'
+    " NULL AS superseded, NULL AS superseded_by, NULL AS tainted, seq, opened_at, closed_at FROM runs"
+    " WHERE run IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"
 )
 _JSON_COLUMNS = ("candidates", "rules", "tags")
 _SHOWN, _TAGS_SHOWN = 5, 20
@@ -118,7 +125,14 @@ def run_status(ledger: Ledger, run: str, stored: str) -> str:
 
 
 def list_runs(
-    ledger: Ledger, *, suite: str = "", tags: Sequence[str] = (), since: datetime | None = None, name: str = ""
+    ledger: Ledger,
+    *,
+    suite: str = "",
+    tags: Sequence[str] = (),
+    since: datetime | None = None,
+    name: str = "",
+    among: Sequence[str] | None = None,
+    standing: Mapping[str, Standing] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The rows of the view `runs`, newest first; a run that is open while nobody holds it was interrupted.
 
@@ -126,11 +140,15 @@ def list_runs(
     what the writer's clock claimed. `accepted` names the components that a person let move under a run, `notes` what
     was noted on it. Superseded and tainted runs are marked as this release understands it, whichever release's view
     the file has.
+
+    `among` are ids: the rows of these runs alone, at the cost of these alone. `standing` is what `standing_of_runs`
+    says, where that is known already.
     """
-    standing = standing_of_runs(ledger)
+    standing = standing_of_runs(ledger) if standing is None else standing
     accepted, notes = _by_run(ledger, _ACCEPTED, "component"), _by_run(ledger, _NOTES, "text")
     earliest = "" if since is None else since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    for row in ledger.view("runs", order_by="seq desc"):
+    rows = ledger.view("runs", order_by="seq desc") if among is None else ledger.rows(_AMONG, (json.dumps(list(among)),))
+    for row in rows:
         for column in _JSON_COLUMNS:
             if isinstance(row.get(column), str):
                 row[column] = json.loads(row[column])
