@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
@@ -140,17 +140,14 @@ def read(url: str, answer: httpx.Response) -> Seen:
     return seen
 
 
-def crawl(
-    client: httpx.Client, start: str, wanted: Callable[[str, Address], bool], *, most: int = 100_000
-) -> Iterator[Seen]:  # fmt: skip
-    """Every page that links lead to from `start` and that is `wanted`, nearest first, each once."""
-    waiting, known = deque([start]), {start}
-    given = 0
-    while waiting and given < most:
+def crawl(client: httpx.Client, starts: Iterable[str], wanted: Callable[[str, Address], bool]) -> Iterator[Seen]:
+    """Every page that links lead to from `starts` and that is `wanted`, nearest first, each once."""
+    waiting = deque(starts)
+    known = set(waiting)
+    while waiting:
         url = waiting.popleft()
         seen = read(url, client.get(url))
         yield seen
-        given += 1
         for link in seen.links:
             link = link.partition("#")[0]
             target = address(link)
