@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,12 +14,13 @@ from ledger._packed import unpacked
 from ledger._store import Ledger
 from ledger._withheld import withheld_by
 
-__all__ = ["Seen", "SeenBlob", "blob_names", "brief", "find_event", "inspect", "select"]
+__all__ = ["Seen", "SeenBlob", "blob_names", "brief", "find_event", "inspect", "inspect_blob", "select"]
 
 _PAGE = 2_000
 _MAX_SEQ = 2**53 - 1
 _MOST_UNNAMED = 64 << 20
 _WITHHELD = "withheld by event "
+_BLOBS = "SELECT hash, salt, encoding, data FROM main.blobs WHERE seq = ?"
 
 
 def select(
@@ -178,20 +179,37 @@ def _size(event: Event, name: str) -> int:
 
 def _blobs(ledger: Ledger, event: Event) -> Iterator[SeenBlob]:
     names = blob_names(event)
-    rows = ledger.rows("SELECT hash, salt, encoding, data FROM main.blobs WHERE seq = ? ORDER BY id", (event.seq,))
+    rows = ledger.rows(_BLOBS + " ORDER BY id", (event.seq,))
     for row in rows:
-        digest = str(row["hash"])
-        name = names.pop(digest, "")
-        if row["data"] is None:
-            yield SeenBlob(name, digest, None, _why_gone(ledger, digest))
-            continue
-        try:
-            data = unpacked(row["encoding"], row["data"], _size(event, name))
-        except ValueError as problem:
-            yield SeenBlob(name, digest, None, f"can't be read: {problem}")
-            continue
-        fits = _commits(row["salt"], data, digest)
-        state = "not named by the body" if event.body is not None and not name else "matches"
-        yield SeenBlob(name, digest, len(data), state if fits else "DOES NOT MATCH its hash")
+        yield _seen(ledger, event, row, names.pop(str(row["hash"]), ""))[0]
     for digest, name in names.items():
         yield SeenBlob(name, digest, None, "missing from the file")
+
+
+def inspect_blob(ledger: Ledger, event: Event, wanted: str) -> tuple[SeenBlob, bytes | None]:
+    """One blob of an event, by the name that the body knows it by or by its hash, with its plain bytes where it has any.
+
+    Raises NotFound for a blob that neither the body nor the file knows.
+    """
+    names = blob_names(event)
+    digest = next((digest for digest, name in names.items() if name == wanted), wanted)
+    rows = ledger.rows(_BLOBS + " AND hash = ?", (event.seq, digest))
+    if rows:
+        return _seen(ledger, event, rows[0], names.get(digest, ""))
+    if digest in names:
+        return SeenBlob(names[digest], digest, None, "missing from the file"), None
+    there = ", ".join(sorted(map(repr, names.values()))) or "none by name"
+    raise NotFound(f"event {event.seq} ({event.kind}) has no blob {wanted[:80]!r}; it has {there[:400]}")
+
+
+def _seen(ledger: Ledger, event: Event, row: Mapping[str, Any], name: str) -> tuple[SeenBlob, bytes | None]:
+    digest = str(row["hash"])
+    if row["data"] is None:
+        return SeenBlob(name, digest, None, _why_gone(ledger, digest)), None
+    try:
+        data = unpacked(row["encoding"], row["data"], _size(event, name))
+    except ValueError as problem:
+        return SeenBlob(name, digest, None, f"can't be read: {problem}"), None
+    fits = _commits(row["salt"], data, digest)
+    state = "not named by the body" if event.body is not None and not name else "matches"
+    return SeenBlob(name, digest, len(data), state if fits else "DOES NOT MATCH its hash"), data
