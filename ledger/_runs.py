@@ -147,7 +147,9 @@ def list_runs(
     standing = standing_of_runs(ledger) if standing is None else standing
     accepted, notes = _by_run(ledger, _ACCEPTED, "component"), _by_run(ledger, _NOTES, "text")
     earliest = "" if since is None else since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    rows = ledger.view("runs", order_by="seq desc") if among is None else ledger.rows(_AMONG, (json.dumps(list(among)),))
+    rows = (
+        ledger.view("runs", order_by="seq desc") if among is None else ledger.rows(_AMONG, (json.dumps(list(among)),))
+    )
     for row in rows:
         for column in _JSON_COLUMNS:
             if isinstance(row.get(column), str):

@@ -1,7 +1,8 @@
 """What a server keeps between requests: what was worked out of a ledger, for as long as nothing that it rests on came.
 
 Nothing here is written anywhere; a restart forgets all of it. Which events touch which runs is followed event by event,
-so that a page of a finished run stays ready while another run appends.
+so that a page of a finished run stays ready while another run appends. What a redaction withholds is forgotten with all
+else, and what was being worked out of an older moment then is not kept.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -20,11 +22,14 @@ __all__ = ["Kept", "Memory"]
 
 T = TypeVar("T")
 
-_MOST_KEPT = 128
+_MOST_KEPT = 512
+_MOST_ROWS = 600_000
 _TOO_LONG = 0.15
-_NEWER = "SELECT seq, kind, run FROM main.events WHERE seq > ? ORDER BY seq"
+_NEWER = (
+    "SELECT kind, run, max(seq) FROM main.events WHERE seq > ? AND seq <= ? GROUP BY kind, run ORDER BY max(seq)"
+)  # fmt: skip
 # Of these that name no run, none changes what a run's page says.
-_BESIDE = frozenset({"note", "anchor", "publish"})
+_BESIDE = frozenset({"note", "anchor"})
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,14 @@ class _Entry:
     value: Any
     size: int
     seconds: float
-    busy: bool = False
+    rows: int
+
+
+class _Depth(threading.local):
+    """Of one thread: how deep it is in the making of values, and what the parts would have cost that were there."""
+
+    within = 0
+    spared = 0.0
 
 
 class Memory:
@@ -51,10 +63,16 @@ class Memory:
         self.path = path
         self._lock = threading.RLock()
         self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._rows = 0
         self._followed: int | None = None
-        self._whole = self._started = 0
+        self._whole = self._started = self._redacted = 0
         self._touched: dict[str, int] = {}
         self._rooms: dict[Hashable, Any] = {}
+        self._at_work: dict[Hashable, threading.Event] = {}
+        self._waiting: OrderedDict[Hashable, Callable[[Ledger], Any]] = OrderedDict()
+        self._worker: threading.Thread | None = None
+        self._depth = _Depth()
+        self._closed = False
 
     def touched(self, ledger: Ledger, size: int, run: str, *, own: bool = False) -> int:
         """The seq of the newest event that may change what is said of `run` (of any run, where that is empty).
@@ -66,19 +84,23 @@ class Memory:
                 self._followed = self._whole = self._started = size
             followed = self._followed
             if size > followed:
-                for seq, kind, of in ledger.sql(_NEWER, (followed,)).fetchall():
+                for kind, of, seq in ledger.sql(_NEWER, (followed, size)).fetchall():
                     if of:
                         self._touched[of] = seq
                     elif kind not in _BESIDE:
                         self._whole = seq
                     if kind == "redact":
-                        # What is withheld mustn't be shown once more, not even as an older state.
-                        self._entries.clear()
-                    self._followed = followed = seq
+                        self._redacted = seq
+                        self._forget()
+                self._followed = followed = size
             if not run:
                 return followed
             mine = self._touched.get(run, self._started)
             return mine if own else max(self._whole, mine)
+
+    def _forget(self) -> None:
+        self._entries.clear()
+        self._rows = 0
 
     def kept(
         self, ledger: Ledger, size: int, run: str, key: Hashable, work: Callable[[Ledger], T], *, own: bool = False
@@ -86,48 +108,137 @@ class Memory:
         """What `work` makes of the ledger about `run`: from before, where nothing touched the run since.
 
         What took long to make is given as it was, marked as not current, while it is made again in the background;
-        what is quick, or was never made, is made now. `ledger` must be held at the moment of `size`.
+        what is quick, or was never made, is made now, once for all who ask for it meanwhile. `ledger` must be held at
+        the moment of `size`, and `work` uses no ledger but the one that it is given. What `work` itself asks for here
+        is always current: an older part would pass for a new whole.
         """
-        newest = self.touched(ledger, size, run, own=own)
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is not None:
-                self._entries.move_to_end(key)
-                if newest <= entry.size and (entry.size <= size or newest <= size):
-                    return Kept(cast("T", entry.value), min(entry.size, size), current=True)
-                if entry.seconds > _TOO_LONG and entry.size <= size:
-                    if not entry.busy:
-                        entry.busy = True
-                        threading.Thread(target=self._again, args=(key, work), daemon=True).start()
-                    return Kept(cast("T", entry.value), entry.size, current=False)
-        start = time.perf_counter()
-        value = work(ledger)
-        self._keep(key, _Entry(value, size, time.perf_counter() - start))
+        while True:
+            newest = self.touched(ledger, size, run, own=own)
+            with self._lock:
+                found = self._known(key, newest, size, work)
+                if found is not None:
+                    return found
+                other = self._at_work.get(key)
+                if other is None:
+                    self._at_work[key] = mine = threading.Event()
+                    break
+            # Somebody is making it, perhaps of another moment: then it is made again.
+            other.wait()
+        try:
+            value = self._make(ledger, size, key, work)
+        finally:
+            with self._lock:
+                del self._at_work[key]
+            mine.set()
         return Kept(value, size, current=True)
 
-    def _keep(self, key: Hashable, entry: _Entry) -> None:
+    def _make(self, ledger: Ledger, size: int, key: Hashable, work: Callable[[Ledger], T]) -> T:
+        depth = self._depth
+        outside, depth.spared = depth.spared, 0.0
+        depth.within += 1
+        start = time.perf_counter()
+        try:
+            value = work(ledger)
+        finally:
+            depth.within -= 1
+            seconds = time.perf_counter() - start + depth.spared
+            depth.spared += outside
+        self._keep(key, value, size, seconds)
+        return value
+
+    def _known(self, key: Hashable, newest: int, size: int, work: Callable[[Ledger], Any]) -> Kept[Any] | None:
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        self._entries.move_to_end(key)
+        if newest <= entry.size and (entry.size <= size or newest <= size):
+            if self._depth.within:
+                self._depth.spared += entry.seconds
+            return Kept(entry.value, min(entry.size, size), current=True)
+        if entry.seconds > _TOO_LONG and entry.size <= size and not self._depth.within:
+            self._later(key, work)
+            return Kept(entry.value, entry.size, current=False)
+        return None
+
+    def _keep(self, key: Hashable, value: Any, size: int, seconds: float) -> None:
+        rows = _rows(value)
         with self._lock:
             known = self._entries.get(key)
-            if known is None or known.size <= entry.size:
-                self._entries[key] = entry
-                self._entries.move_to_end(key)
-            while len(self._entries) > _MOST_KEPT:
-                self._entries.popitem(last=False)
+            # Of before a redaction that is known of: what is withheld mustn't be shown once more.
+            if self._closed or size < self._redacted or (known is not None and known.size > size):
+                return
+            self._rows += rows - (known.rows if known else 0)
+            self._entries[key] = _Entry(value, size, seconds, rows)
+            self._entries.move_to_end(key)
+            while len(self._entries) > 1 and (len(self._entries) > _MOST_KEPT or self._rows > _MOST_ROWS):
+                _, gone = self._entries.popitem(last=False)
+                self._rows -= gone.rows
 
-    def _again(self, key: Hashable, work: Callable[[Ledger], Any]) -> None:
-        try:
-            with Ledger.open(self.path, read_only=True) as ledger, ledger.at_one_moment():
-                size, _ = ledger.head()
-                start = time.perf_counter()
-                value = work(ledger)
-                self._keep(key, _Entry(value, size, time.perf_counter() - start))
-        except Exception:  # noqa: BLE001 - the page that asks next works it out itself, and tells what is wrong
+    def _later(self, key: Hashable, work: Callable[[Ledger], Any]) -> None:
+        """Have it made again, by the one thread that does so. The caller holds the lock."""
+        if self._closed or key in self._waiting or key in self._at_work:
+            return
+        self._waiting[key] = work
+        if self._worker is None:
+            self._worker = threading.Thread(target=self._work, name="ledger-memory", daemon=True)
+            self._worker.start()
+
+    def _work(self) -> None:
+        while True:
             with self._lock:
-                self._entries.pop(key, None)
+                if not self._waiting or self._closed:
+                    self._worker = None
+                    return
+                key, work = self._waiting.popitem(last=False)
+                self._at_work[key] = mine = threading.Event()
+            try:
+                with Ledger.open(self.path, read_only=True) as ledger, ledger.at_one_moment():
+                    size, _ = ledger.head()
+                    self.touched(ledger, size, "")
+                    self._make(ledger, size, key, work)
+            except Exception:  # noqa: BLE001 - the page that asks next works it out itself, and tells what is wrong
+                with self._lock:
+                    gone = self._entries.pop(key, None)
+                    self._rows -= gone.rows if gone else 0
+            finally:
+                with self._lock:
+                    del self._at_work[key]
+                mine.set()
 
     def room(self, key: Hashable, make: Callable[[], T]) -> T:
-        """A thing of which a ledger has one, made when it is first asked for (a search index, a verifier)."""
+        """A thing of which a ledger has one, made when it is first asked for (a search index, a verifier).
+
+        What has a method `close` is closed with the memory.
+        """
         with self._lock:
             if key not in self._rooms:
                 self._rooms[key] = make()
             return cast("T", self._rooms[key])
+
+    def close(self) -> None:
+        """Forget everything, and end what works on: the file is another one now, or the server goes."""
+        with self._lock:
+            self._closed = True
+            self._waiting.clear()
+            self._forget()
+            rooms, self._rooms = self._rooms, {}
+        for room in rooms.values():
+            end = getattr(room, "close", None)
+            if callable(end):
+                with suppress(Exception):
+                    end()
+
+
+def _rows(value: Any, depth: int = 3) -> int:
+    """About how much a value holds: the items of it and of its parts, without going through long lists."""
+    if depth == 0 or value is None or isinstance(value, str | bytes | int | float):
+        return 1
+    if is_dataclass(value) and not isinstance(value, type):
+        return 1 + sum(_rows(getattr(value, each.name, None), depth - 1) for each in fields(value))
+    if isinstance(value, Mapping):
+        held = cast("Mapping[Any, Any]", value)
+        return len(held) + (sum(_rows(each, depth - 1) for each in held.values()) if len(held) <= 64 else 0)
+    if isinstance(value, Sequence):
+        items = cast("Sequence[Any]", value)
+        return len(items) + (sum(_rows(each, depth - 1) for each in items) if len(items) <= 64 else 0)
+    return len(value) if isinstance(value, Sized) else 1

@@ -154,7 +154,7 @@ def _render(shelf: Shelf, links: LiveLinks, query: Mapping[str, list[str]], path
         route, parts = find_route(path)
         with shelf.reading() as ledger:
             size, head = ledger.head()
-            view = View(ledger, size, head, links, query, shelf.memory)
+            view = View(ledger, size, head, links, query, shelf.memory_of(ledger))
             answer = route.page(view, **{part: unquote(value) for part, value in parts.items()})
             return _answered(answer, view)
     except PageMissing as problem:
