@@ -187,7 +187,7 @@ def _blobs(ledger: Ledger, event: Event) -> Iterator[SeenBlob]:
 
 
 def inspect_blob(ledger: Ledger, event: Event, wanted: str) -> tuple[SeenBlob, bytes | None]:
-    """One blob of an event, by the name that the body knows it by or by its hash, with its plain bytes where it has any.
+    """One blob of an event, by its name in the body or by its hash, with its plain bytes where it has any.
 
     Raises NotFound for a blob that neither the body nor the file knows.
     """
