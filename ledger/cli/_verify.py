@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ledger._verify_words import CANNOT, CHECKED, KEEP, MEND
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_json
 
@@ -16,21 +17,6 @@ if TYPE_CHECKING:
     from ledger._verify import Verdict
 
 __all__ = ["verify"]
-
-_CHECKED = (
-    "Checked: the grammar of every column, every line, its hash and its link to the one before; every body and blob"
-    " against its commitment; causes and edges; one plan a run; tables, guards, views and indexes against the ones in"
-    " force; and SQLite's own integrity check."
-)
-_CANNOT = (
-    "Can't tell: whether events were cut off the end, or the whole file was written anew; whether a clock told the"
-    " truth. Nothing outside this file was consulted."
-)
-_KEEP = "To notice either later, keep the head somewhere else: {head}"
-_MEND = (
-    "What to do: leave the file as it is, keep a copy, and compare it with a snapshot or an export from before;"
-    " numbers that rest on it prove nothing until then."
-)
 
 
 def verify(
@@ -71,7 +57,7 @@ def _deeper(db: Path) -> dict[str, DeepCheck]:
 def _say(verdict: Verdict, words: Words, limit: int) -> None:
     words(f"{verdict.verdict}: {verdict.events} events, {verdict.blobs} blobs, {verdict.withheld} withheld.")
     words(f"Head: {verdict.head or 'none'}")
-    words(_CHECKED)
+    words(CHECKED)
     for each in verdict.withheld_by[: limit or None]:
         why = f"{each.category}: {each.reason[:80]}"
         words(f"Withheld by event {each.seq}: {each.bodies} bodies, {each.blobs} blobs ({why})")
@@ -80,8 +66,8 @@ def _say(verdict: Verdict, words: Words, limit: int) -> None:
     for note in verdict.notes:
         words(f"Note: {note}")
     if verdict.verdict != "TAMPERED":
-        words(_CANNOT)
-        words(_KEEP.format(head=verdict.head))
+        words(CANNOT)
+        words(KEEP.format(head=verdict.head))
         return
     if verdict.first_bad_seq is None:
         words("No single event is at fault; the schema or the file is.")
@@ -93,4 +79,4 @@ def _say(verdict: Verdict, words: Words, limit: int) -> None:
         words(f"  {place}: {problem.what}; expected {problem.expected}, got {problem.got}")
     if len(shown) < len(verdict.problems):
         words(f"  … and {len(verdict.problems) - len(shown)} more (--problems 0 prints all)")
-    words(_MEND)
+    words(MEND)

@@ -1,0 +1,84 @@
+"""`verify` in a process of its own: a server's pages stay quick meanwhile, and nothing of it outlives the server.
+
+    python -P -m ledger._verify_apart LEDGER
+
+prints the verdict as JSON, or {"problem": a sentence}. It ends when its standard input does, so also when whoever
+started it dies, however that was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+from ledger._errors import LedgerError
+from ledger._verify import verify
+
+__all__ = ["VerifyProcess", "main"]
+
+_NICER = 10
+
+
+class VerifyProcess:
+    """One check of a ledger, running. Start it, and wait for `verdict`."""
+
+    def __init__(self, path: Path) -> None:
+        # Where this very package is found, by whichever path that was.
+        found = os.pathsep.join(each for each in sys.path if each)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "ledger._verify_apart", str(path.absolute())],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": found},
+        )  # fmt: skip
+
+    def verdict(self) -> Mapping[str, Any]:
+        """What `ledger verify --json` prints, once it is known. Raises LedgerError with a sentence where it isn't."""
+        assert self._process.stdout is not None
+        with self._process:
+            text = self._process.stdout.read()
+        try:
+            found = cast("Mapping[str, Any]", json.loads(text))
+        except ValueError:
+            raise LedgerError(f"the check ended without a verdict (exit status {self._process.returncode})") from None
+        if "problem" in found:
+            raise LedgerError(str(found["problem"]))
+        return found
+
+    def stop(self) -> None:
+        """End it, if it still runs; `verdict` then raises."""
+        with suppress(OSError):
+            self._process.kill()
+
+
+def _end_with_input() -> None:
+    with suppress(OSError):
+        while os.read(0, 1024):
+            pass
+    os._exit(1)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Check the ledger named, nicely, and print the verdict."""
+    with suppress(OSError, AttributeError):
+        os.nice(_NICER)
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    try:
+        found = verify(Path(arguments[0])).as_json()
+    except LedgerError as problem:
+        found = {"problem": str(problem)}
+    print(json.dumps(found), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    status = main(sys.argv[1:])
+    # Without the teardown, in which the thread that waits for input would be cut off.
+    sys.stdout.flush()
+    os._exit(status)

@@ -1,0 +1,174 @@
+"""What `ledger verify` says of this file, for pages: worked out in a process of its own, and kept with its head.
+
+At most one check runs at a time. It starts when somebody first looks, and again when the head moved: not more often
+than ten times as long as it takes, and at least half a minute apart.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ledger._errors import LedgerError
+from ledger._verify_apart import VerifyProcess
+from ledger._verify_words import CANNOT, CHECKED, MEND
+from ledger.web._figure import Figure, cli, sql
+from ledger.web._pages import View
+
+__all__ = ["Checked", "Standing", "VerdictShown", "Verifier", "verdict_of"]
+
+_LEAST_APART = 30.0
+_TIMES_ITS_LENGTH = 10.0
+_SOURCE = cli("ledger", "verify")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A verdict as `ledger verify --json` gives it, when it came (UTC, by this machine), and how long it took."""
+
+    verdict: Mapping[str, Any]
+    at: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The newest verdict, if one came; since when another is being worked out; why the last try gave none."""
+
+    checked: Checked | None = None
+    since: str | None = None
+    problem: str = ""
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Verifier:
+    """The one check of a ledger. Safe to share between threads; `close` ends what runs."""
+
+    def __init__(
+        self, path: Path, *, start: Callable[[Path], VerifyProcess] = VerifyProcess,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self._path = path
+        self._start = start
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._running: VerifyProcess | None = None
+        self._standing = Standing()
+        self._not_before = 0.0
+        self._closed = False
+
+    def standing(self, head: str) -> Standing:
+        """What is known now. Starts a check where none has spoken of this head, unless the last one is too recent."""
+        with self._lock:
+            known = self._standing.checked
+            fresh = known is not None and known.verdict["head"] == head and not self._standing.problem
+            if not fresh and self._running is None and not self._closed and self._clock() >= self._not_before:
+                self._begin()
+            return self._standing
+
+    def now(self) -> Standing:
+        """What a check says that is made right now, for whom waiting is no matter."""
+        start = self._clock()
+        try:
+            found = self._start(self._path).verdict()
+        except (LedgerError, OSError) as problem:
+            return Standing(problem=str(problem))
+        return Standing(Checked(found, _now(), self._clock() - start))
+
+    def _begin(self) -> None:
+        try:
+            self._running = running = self._start(self._path)
+        except OSError as problem:
+            self._not_before = self._clock() + _LEAST_APART
+            self._standing = Standing(self._standing.checked, problem=f"no process can be started: {problem.strerror}")
+            return
+        self._standing = Standing(self._standing.checked, _now(), self._standing.problem)
+        threading.Thread(target=self._await, args=(running, self._clock()), name="ledger-verify", daemon=True).start()
+
+    def _await(self, running: VerifyProcess, start: float) -> None:
+        try:
+            found: Mapping[str, Any] | None = running.verdict()
+            problem = ""
+        except (LedgerError, OSError) as failure:
+            found, problem = None, str(failure)
+        with self._lock:
+            end = self._clock()
+            known = self._standing.checked if found is None else Checked(found, _now(), end - start)
+            self._standing = Standing(known, problem=problem)
+            self._running = None
+            self._not_before = end + max(_LEAST_APART, _TIMES_ITS_LENGTH * (end - start))
+
+    def close(self) -> None:
+        """End a check that runs, and start none again."""
+        with self._lock:
+            self._closed = True
+            running = self._running
+        if running is not None:
+            running.stop()
+
+
+@dataclass(frozen=True)
+class VerdictShown:
+    """A verdict as a page draws it. `since` counts the events that came after what it speaks of."""
+
+    standing: Standing
+    word: str = ""
+    tampered: bool = False
+    covers: Figure | None = None
+    blobs: Figure | None = None
+    withheld: Figure | None = None
+    since: Figure | None = None
+    first_bad: Figure | None = None
+    problems: tuple[str, ...] = ()
+    more_problems: bool = False
+    notes: tuple[str, ...] = ()
+    took: str = ""
+    checked: str = CHECKED
+    scope: str = CANNOT
+    mend: str = MEND
+
+
+_MOST_PROBLEMS = 5
+
+
+def verdict_of(view: View) -> VerdictShown:
+    """What is known of the chain of this view's ledger. In a file that stays (`view.fixed`), worked out on the spot."""
+    verifier = view.memory.room("verdict", lambda: Verifier(view.memory.path))
+    standing = verifier.now() if view.fixed else verifier.standing(view.head)
+    if standing.checked is None:
+        return VerdictShown(standing)
+    found = standing.checked.verdict
+    events = int(found["events"])
+    later = view.size - events
+    problems = [
+        f"{'the file' if each['seq'] is None else 'event ' + str(each['seq'])}: {each['what']}; expected"
+        f" {each['expected']}, got {each['got']}"
+        for each in found["problems"]
+    ]
+    first = found["first_bad_seq"]
+    return VerdictShown(
+        standing,
+        word=str(found["verdict"]),
+        tampered=found["verdict"] == "TAMPERED",
+        covers=_SOURCE.at("/events", events),
+        blobs=_SOURCE.at("/blobs", found["blobs"]),
+        withheld=_SOURCE.at("/withheld", found["withheld"]),
+        since=sql(f"SELECT max(seq) - {events} FROM events", later) if later > 0 else None,  # noqa: S608 - a number
+        first_bad=None if first is None else _SOURCE.at("/first_bad_seq", first),
+        problems=tuple(problems[:_MOST_PROBLEMS]),
+        more_problems=len(problems) > _MOST_PROBLEMS,
+        notes=tuple(map(str, found["notes"])),
+        took=_took(standing.checked.seconds),
+    )
+
+
+def _took(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
