@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,9 +13,7 @@ import pytest
 from tests.browsing import serve
 from tests.web.crawling import Address, Number, Seen, crawl
 from tests.web.sources import Sources, said
-from tests.web.states import interesting
 
-ROOT = Path(__file__).resolve().parents[2]
 FILES = frozenset({"line", "raw", "body", "head"})
 """Routes that answer with bytes or JSON, and not with a page."""
 
@@ -42,18 +39,6 @@ def sampled(most: int) -> Callable[[str, Address], bool]:
         return True
 
     return wanted
-
-
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project's own history."""
-    return Path(shutil.copyfile(ROOT / "ledger.db", tmp_path_factory.mktemp("history") / "history.db"))
-
-
-@pytest.fixture(scope="module")
-def states(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A ledger with a run in every state."""
-    return interesting(tmp_path_factory.mktemp("states"))
 
 
 def every_page(ledger: Path, most: int) -> list[Seen]:
