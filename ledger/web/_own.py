@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledger.web import _head, _home
+from ledger.web import _bytes, _event, _head, _home
 from ledger.web._pages import Pages, Route
 
 __all__ = ["OWN"]
@@ -10,7 +10,15 @@ __all__ = ["OWN"]
 OWN = Pages(
     name="ledger",
     package="ledger.web",
-    routes=(Route("home", "", _home.home), Route("head", "head", _head.head)),
+    routes=(
+        Route("home", "", _home.home),
+        Route("head", "head", _head.head),
+        Route("event", "event/{seq}", _event.event),
+        Route("line", "event/{seq}/line", _bytes.line),
+        Route("body", "event/{seq}/body", _bytes.body),
+        Route("blob", "event/{seq}/blob/{name}", _bytes.blob),
+        Route("raw", "event/{seq}/blob/{name}/raw", _bytes.raw),
+    ),
     nav=(("home", "Runs"),),
-    styles=("ledger.css",),
+    styles=("ledger.css", "ledger-event.css"),
 )

@@ -1,0 +1,176 @@
+"""What stands around an event: its neighbours in the chain and in its run, what it came of, and what came of it."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ledger._store import Ledger
+from ledger._views import over_views
+from ledger.web._figure import Figure, sql
+from ledger.web._pages import View
+
+__all__ = ["SPEAKS", "Group", "Near", "Neighbours", "causes_of", "effects_of", "literal", "neighbours_of", "taints_on"]
+
+MOST_LISTED = 40
+_FEW = 5_000
+_NEAR = 2_000
+SPEAKS = ("supersede", "taint", "clear", "redact", "accept", "note", "publish", "report")
+"""Kinds that say something of the events that they name as causes."""
+
+_AMONG = (
+    "SELECT seq, kind, run, cell FROM main.events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
+)  # fmt: skip
+_EFFECTS = (
+    "SELECT seq, kind, run, cell FROM main.edges AS edges CROSS JOIN main.events AS events ON events.seq = edges.effect"
+    " WHERE edges.cause = ? ORDER BY edges.effect"
+)
+_COUNT = "SELECT count(*) FROM main.edges WHERE cause = ?"
+_BEFORE_NEAR = "SELECT seq FROM main.events WHERE seq < ?1 AND seq >= ?1 - ?3 AND +run = ?2 ORDER BY seq DESC LIMIT 1"
+_AFTER_NEAR = "SELECT seq FROM main.events WHERE seq > ?1 AND seq <= ?1 + ?3 AND +run = ?2 ORDER BY seq LIMIT 1"
+_BEFORE = "SELECT max(+seq) FROM main.events WHERE run = ?2 AND +seq < ?1"
+_AFTER = "SELECT min(+seq) FROM main.events WHERE run = ?2 AND +seq > ?1"
+_ANY_TAINT = "SELECT EXISTS (SELECT 1 FROM main.events WHERE kind = 'taint')"
+_TAINTED = over_views("SELECT taint, seq FROM tainted_events ORDER BY taint, seq")
+_TAINTS = over_views("SELECT seq, what, id, reason, cleared_by FROM taints")
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Another event, by what a link to it says."""
+
+    seq: int
+    kind: str
+    run: str
+    cell: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """The events of one kind among causes or effects: how many, and the first of them."""
+
+    kind: str
+    count: Figure
+    first: Sequence[Near]
+
+    @property
+    def left(self) -> bool:
+        """Whether there are more than those listed."""
+        return isinstance(self.count.value, int) and self.count.value > len(self.first)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Seqs before and after, None where there is none: in the chain, and of the same run."""
+
+    before: int | None
+    after: int | None
+    run_before: int | None
+    run_after: int | None
+
+
+@dataclass
+class _Counted:
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+    first: dict[str, list[Near]] = field(default_factory=dict[str, list[Near]])
+
+    def add(self, near: Near) -> None:
+        self.counts[near.kind] = self.counts.get(near.kind, 0) + 1
+        listed = self.first.setdefault(near.kind, [])
+        if len(listed) < MOST_LISTED:
+            listed.append(near)
+
+
+def literal(value: object) -> str:
+    """A value as it stands in SQL."""
+    return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
+
+
+def neighbours_of(ledger: Ledger, seq: int, run: str, size: int) -> Neighbours:
+    """The events before and after. Those of a run mostly stand side by side; else its index is walked."""
+    before, after = seq - 1 if seq > 1 else None, seq + 1 if seq < size else None
+    if not run:
+        return Neighbours(before, after, None, None)
+    found: list[int | None] = []
+    for near, far in ((_BEFORE_NEAR, _BEFORE), (_AFTER_NEAR, _AFTER)):
+        row = ledger.sql(near, (seq, run, _NEAR)).fetchone() or ledger.sql(far, (seq, run)).fetchone()
+        found.append(int(row[0]) if row and row[0] is not None else None)
+    return Neighbours(before, after, found[0], found[1])
+
+
+def causes_of(ledger: Ledger, seq: int, causes: Sequence[int]) -> tuple[list[Group], list[int]]:
+    """What an event came of, by kind; and the causes that are missing from the file."""
+    counted = _Counted()
+    known: set[int] = set()
+    for row in ledger.sql(_AMONG, (json.dumps(list(causes)),)).fetchall():
+        known.add(row[0])
+        counted.add(Near(*row))
+    query = (
+        "SELECT count(*) FROM events AS effect, json_each(effect.causes) AS cause"
+        " JOIN events AS found ON found.seq = cause.value WHERE effect.seq = {seq} AND found.kind = {kind}"
+    )
+    groups = [
+        Group(kind, sql(query.format(seq=seq, kind=literal(kind)), count), counted.first[kind])
+        for kind, count in counted.counts.items()
+    ]
+    return groups, [cause for cause in causes if cause not in known]
+
+
+def effects_of(view: View, seq: int) -> tuple[list[Group], Figure, int | None]:
+    """What came of an event, by kind; how many events that is; and up to where, if that is not the chain's head."""
+    (total,) = view.ledger.sql(_COUNT, (seq,)).fetchone()
+    if total <= _FEW:
+        counted, until = _effects(view.ledger, seq), None
+    else:
+        kept = view.memory.kept(view.ledger, view.size, "", ("effects", seq), lambda ledger: _effects(ledger, seq))
+        counted, until = kept.value, None if kept.current else kept.size
+    all_of = "SELECT count(*) FROM edges WHERE cause = {seq}"
+    query = (
+        "SELECT count(*) FROM edges JOIN events ON events.seq = edges.effect WHERE edges.cause = {seq}"
+        " AND events.kind = {kind}"
+    )
+    groups = [
+        Group(kind, sql(query.format(seq=seq, kind=literal(kind)), count), counted.first[kind])
+        for kind, count in counted.counts.items()
+    ]
+    return groups, sql(all_of.format(seq=seq), total), until
+
+
+def _effects(ledger: Ledger, seq: int) -> _Counted:
+    counted = _Counted()
+    for row in ledger.sql(_EFFECTS, (seq,)):
+        counted.add(Near(*row))
+    return counted
+
+
+@dataclass(frozen=True)
+class _Tainted:
+    """The events that each taint in force reaches, ascending; and what each taint says."""
+
+    reached: Mapping[int, Sequence[int]]
+    said: Mapping[int, tuple[str, str, str]]
+
+
+def taints_on(view: View, seq: int) -> Sequence[tuple[int, str, str, str]]:
+    """The taints in force that an event rests on: seq of the taint, what it speaks of, its id, and the reason."""
+    if not view.ledger.sql(_ANY_TAINT).fetchone()[0]:
+        return []
+    kept = view.memory.kept(view.ledger, view.size, "", ("tainted events",), _tainted).value
+    found: list[tuple[int, str, str, str]] = []
+    for taint, reached in kept.reached.items():
+        at = bisect_left(reached, seq)
+        if at < len(reached) and reached[at] == seq:
+            found.append((taint, *kept.said[taint]))
+    return found
+
+
+def _tainted(ledger: Ledger) -> _Tainted:
+    from array import array
+
+    reached: dict[int, array[int]] = {}
+    for taint, seq in ledger.sql(_TAINTED):
+        reached.setdefault(taint, array("q")).append(seq)
+    said = {row["seq"]: (str(row["what"]), str(row["id"]), str(row["reason"])) for row in ledger.rows(_TAINTS)}
+    return _Tainted(reached, said)
