@@ -7,11 +7,25 @@ This package is also the Datasette plugin (entry point `datasette`): its hooks s
 
 from __future__ import annotations
 
+from ledger._withheld import withheld_by
 from ledger.web._datasette import make_datasette
 from ledger.web._figure import Figure, Source, cli, sql
 from ledger.web._memory import Kept
 from ledger.web._pages import Answer, Crumb, Data, Download, Headline, Page, PageMissing, Pages, Route, View
-from ledger.web._plugin import register_routes
+from ledger.web._plugin import (
+    canned_queries,
+    database_actions,
+    extra_css_urls,
+    filters_from_request,
+    get_metadata,
+    handle_exception,
+    menu_links,
+    register_routes,
+    render_cell,
+    startup,
+    table_actions,
+    view_actions,
+)
 from ledger.web._text import MOST_SHOWN, Excerpt, Mark, excerpts, name, visible, visible_bytes
 from ledger.web._tree import tree
 
@@ -32,13 +46,25 @@ __all__ = [
     "Route",
     "Source",
     "View",
+    "canned_queries",
     "cli",
+    "database_actions",
     "excerpts",
+    "extra_css_urls",
+    "filters_from_request",
+    "get_metadata",
+    "handle_exception",
     "make_datasette",
+    "menu_links",
     "name",
     "register_routes",
+    "render_cell",
     "sql",
+    "startup",
+    "table_actions",
     "tree",
+    "view_actions",
     "visible",
     "visible_bytes",
+    "withheld_by",
 ]

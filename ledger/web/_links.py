@@ -39,6 +39,7 @@ class LiveLinks:
     """Addresses under a running Datasette: `base` is its base_url, `database` the name it has the ledger under."""
 
     def __init__(self, base: str, database: str, table_base: str, versions: Mapping[tuple[str, str], str]) -> None:
+        self.database = database
         self._pages = f"{base}-/ledger/{quote(database, safe='')}"
         self._assets = f"{base}-/ledger/-/assets"
         self._table_base = table_base

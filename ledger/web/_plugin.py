@@ -1,199 +1,157 @@
 """The Datasette plugin: hooks that put a ledger's pages, and nothing that could write, into any Datasette.
 
-Written for Datasette 0.65; what 1.0 names otherwise is looked for with `hasattr`.
+Written for Datasette 0.65; what 1.0 names otherwise is looked for with `hasattr`. A hook only gathers and hands on:
+what it answers is worked out elsewhere.
 """
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import json
-import re
-import sqlite3
-from collections.abc import Callable, Mapping
-from pathlib import Path
+import sys
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qs, unquote
-from weakref import WeakKeyDictionary
 
-from datasette import Response, hookimpl  # pyright: ignore[reportMissingTypeStubs]
+from datasette import hookimpl  # pyright: ignore[reportMissingTypeStubs]
 
-from ledger._errors import LedgerError, NotFound
-from ledger.web._links import LiveLinks
-from ledger.web._pages import Answer, Data, Download, Page, PageMissing, View, all_pages, find_route
-from ledger.web._reading import Shelf
-from ledger.web._render import asset_bytes, draw, draw_problem
+from ledger._errors import LedgerError
+from ledger._screen import printable
+from ledger.web import _answering, _canned, _faults, _narrow, _tables
+from ledger.web._shelves import is_ledger, ledger_names, may_see, shelf_of, stale, tables_end
 
-__all__ = ["POLICY", "register_routes"]
+__all__ = [
+    "canned_queries", "database_actions", "extra_css_urls", "filters_from_request", "get_metadata", "handle_exception",
+    "menu_links", "register_routes", "render_cell", "startup", "table_actions", "view_actions",
+]  # fmt: skip
 
-POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:;"
-    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-_HEADERS = {
-    "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}  # fmt: skip
-_SAFE_NAME = re.compile(r"[^A-Za-z0-9._-]")
-
-Answered = tuple[int, bytes, Mapping[str, str]]
-
-
-class _Shelves:
-    """The ledgers of one Datasette, by database name."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, Shelf] = {}
-
-    def of(self, name: str, path: str | None) -> Shelf:
-        known = self._found.get(name)
-        if known is None or str(known.path) != path:
-            known = self._found[name] = Shelf(Path(path or ""))
-        return known
-
-
-_SHELVES: WeakKeyDictionary[Any, _Shelves] = WeakKeyDictionary()
-
-
-def _is_ledger(shelf: Shelf) -> bool:
-    try:
-        with shelf.reading():
-            return True
-    except LedgerError:
-        return False
+Links = list[dict[str, str]]
 
 
 @hookimpl
 def register_routes() -> list[tuple[str, Callable[..., Any]]]:
     """The pages, under /-/ledger."""
     return [
-        (r"^/-/ledger/-/assets/(?P<package>[a-z]+)/(?P<file>[A-Za-z0-9._-]+)$", _asset),
-        (r"^/-/ledger/?$", _first),
-        (r"^/-/ledger/(?P<database>[^/]+)/?(?P<path>.*)$", _page),
+        (r"^/-/ledger/-/assets/(?P<package>[a-z]+)/(?P<file>[A-Za-z0-9._-]+)$", _answering.asset),
+        (r"^/-/ledger/?$", _answering.first),
+        (r"^/-/ledger/(?P<database>[^/]+)/?(?P<path>.*)$", _answering.page),
     ]
 
 
-def _asset(request: Any) -> Response:
-    found = asset_bytes(request.url_vars["package"], request.url_vars["file"])
-    if found is None:
-        return _respond(_problem("there is no such file", 404))
-    headers = {
-        "X-Content-Type-Options": "nosniff",
-        "Cache-Control": "max-age=31536000, immutable",
-        "Content-Type": found[1],
-    }
-    return _respond((200, found[0], headers))
+@hookimpl
+def startup(datasette: Any) -> Callable[[], Awaitable[None]]:
+    """Settings that stay quick at a million events, and a word where Datasette can't see a whole ledger."""
+
+    async def start() -> None:
+        for name in await ledger_names(datasette):
+            # No facet of a ledger's columns is worth the seconds that looking for some takes.
+            datasette._settings["suggest_facets"] = False
+            await _say_what_is_stale(datasette, name)
+
+    return start
 
 
-def _versions() -> Mapping[tuple[str, str], str]:
-    found: dict[tuple[str, str], str] = {}
-    for pages in all_pages():
-        for file in (*pages.styles, "live.js"):
-            asset = asset_bytes(pages.name, file)
-            if asset is not None:
-                found[pages.name, file] = hashlib.sha256(asset[0]).hexdigest()[:12]
-    return found
-
-
-def _databases(datasette: Any) -> list[tuple[str, str]]:
-    return [
-        (name, str(database.path)) for name, database in datasette.databases.items()
-        if database.path and name != "_internal"
-    ]  # fmt: skip
-
-
-async def _first(datasette: Any, request: Any) -> Response:
-    """The one ledger's first page; where there are several, which there are."""
-    shelves = _SHELVES.setdefault(datasette, _Shelves())
-    found = [
-        name for name, path in _databases(datasette) if await asyncio.to_thread(_is_ledger, shelves.of(name, path))
-    ]
-    if len(found) == 1:
-        return await _answer(datasette, request, found[0], "")
-    allowed = [name for name in found if await _may_see(datasette, request.actor, name)]
-    if not found:
-        return _respond(_problem("none of the databases served here is a ledger", 404))
-    links = [(name, f"{datasette.setting('base_url')}-/ledger/{name}") for name in allowed]
-    return _respond((200, draw_problem("", 200, links).encode(), _HEADERS))
-
-
-async def _page(datasette: Any, request: Any) -> Response:
-    return await _answer(datasette, request, unquote(request.url_vars["database"]), request.url_vars["path"])
-
-
-async def _may_see(datasette: Any, actor: Any, name: str) -> bool:
-    """Whether this actor may see the tables that pages read: Datasette checks nothing of custom routes by itself."""
-    for table in ("events", "blobs", "edges"):
-        if hasattr(datasette, "ensure_permissions"):
-            visible, _ = await datasette.check_visibility(
-                actor, permissions=[("view-table", (name, table)), ("view-database", name), "view-instance"]
-            )
-        else:
-            from datasette.resources import TableResource  # pyright: ignore
-
-            visible = await datasette.allowed(action="view-table", resource=TableResource(name, table), actor=actor)
-        if not visible:
-            return False
-    return True
-
-
-async def _answer(datasette: Any, request: Any, name: str, path: str) -> Response:
-    known = dict(_databases(datasette))
-    if name not in known:
-        return _respond(_problem("there is no ledger of that name here", 404))
-    if not await _may_see(datasette, request.actor, name):
-        return _respond(_problem("you may not see this ledger", 403))
-    shelf = _SHELVES.setdefault(datasette, _Shelves()).of(name, known[name])
-    links = LiveLinks(datasette.setting("base_url"), name, str(datasette.urls.database(name)), _versions())
-    query = parse_qs(request.query_string, keep_blank_values=True)
-    return _respond(await asyncio.to_thread(_render, shelf, links, query, path))
-
-
-def _render(shelf: Shelf, links: LiveLinks, query: Mapping[str, list[str]], path: str) -> Answered:
+async def _say_what_is_stale(datasette: Any, name: str) -> None:
+    shelf = shelf_of(datasette, name)
+    if shelf is None or datasette.databases[name].is_mutable:
+        return
     try:
-        route, parts = find_route(path)
         with shelf.reading() as ledger:
-            size, head = ledger.head()
-            view = View(ledger, size, head, links, query, shelf.memory_of(ledger))
-            answer = route.page(view, **{part: unquote(value) for part, value in parts.items()})
-            return _answered(answer, view)
-    except PageMissing as problem:
-        return _problem(str(problem), 404)
-    except NotFound as problem:
-        return _problem(str(problem), 404)
-    except _known_errors() as problem:
-        return _problem(str(problem), 400)
-    except sqlite3.Error as problem:
-        return _problem(f"the ledger can't be read: {problem}", 500)
+            size, _ = ledger.head()
+    except LedgerError:
+        return
+    said = stale(name, await tables_end(datasette, name), size)
+    if said:
+        print(printable(f"warning: {said}"), file=sys.stderr, flush=True)
 
 
-def _known_errors() -> tuple[type[Exception], ...]:
-    return (LedgerError, *(each for pages in all_pages() for each in pages.errors))
+@hookimpl(hookwrapper=True)
+def handle_exception(datasette: Any, request: Any, exception: Exception) -> Generator[None, Any, None]:
+    """One sentence for what went wrong, after what other plugins answer."""
+    outcome = yield
+    if not datasette.pdb:
+        others = _faults.without_default(outcome.get_result())
+        outcome.force_result([*others, _faults.answer_of(datasette, request, exception)])
 
 
-def _answered(answer: Answer, view: View) -> Answered:
-    if isinstance(answer, Page):
-        return answer.status, draw(answer, view).encode("utf-8", "backslashreplace"), _HEADERS
-    if isinstance(answer, Data):
-        return 200, json.dumps(answer.value).encode(), {**_HEADERS, "Content-Type": "application/json"}
-    return 200, answer.data, _download_headers(answer)
+@hookimpl
+def get_metadata(datasette: Any) -> dict[str, Any]:
+    """Titles and descriptions of every ledger that is served, its tables, views and columns."""
+    return _tables.metadata(datasette)
 
 
-def _download_headers(download: Download) -> Mapping[str, str]:
-    name = _SAFE_NAME.sub("_", download.filename)[:120] or "blob"
-    return {
-        **_HEADERS, "Content-Security-Policy": "default-src 'none'; sandbox",
-        "Content-Type": "application/octet-stream", "Content-Disposition": f'attachment; filename="{name}"',
-        "X-Blake3": download.digest,
-    }  # fmt: skip
+@hookimpl
+def render_cell(row: Any, value: Any, column: str, table: str | None, database: str | None, datasette: Any) -> Any:
+    """A cell of Datasette's own tables: seqs, runs and hashes as links, JSON folded, foreign text made harmless."""
+    return _tables.cell(datasette, database, table, column, value, row) if is_ledger(datasette, database) else None
 
 
-def _problem(sentence: str, status: int) -> Answered:
-    return status, draw_problem(sentence, status).encode(), _HEADERS
+@hookimpl
+def filters_from_request(request: Any, database: str, table: str, datasette: Any) -> Any:
+    """One run at a time, where a view of a large ledger can't be shown whole."""
+    return _narrow.narrowed(datasette, request, database, table) if is_ledger(datasette, database) else None
 
 
-def _respond(answered: Answered) -> Response:
-    status, body, headers = answered
-    kind = headers.get("Content-Type", "text/html; charset=utf-8")
-    rest = {name: value for name, value in headers.items() if name != "Content-Type"}
-    return Response(body, status=status, headers=rest, content_type=kind)
+@hookimpl
+def canned_queries(datasette: Any, database: str, actor: Any) -> Callable[[], Awaitable[Mapping[str, Any]]]:
+    """The questions that people ask of a ledger, for whoever may see it."""
+
+    async def find() -> Mapping[str, Any]:
+        if not is_ledger(datasette, database) or not await may_see(datasette, actor, database):
+            return {}
+        return await _canned.queries(datasette, database)
+
+    return find
+
+
+@hookimpl
+def extra_css_urls(database: str | None, datasette: Any) -> list[str]:
+    """The sheet for what we put into Datasette's own pages."""
+    return [_tables.sheet(datasette, database)] if database and is_ledger(datasette, database) else []
+
+
+@hookimpl
+def menu_links(datasette: Any, actor: Any) -> Callable[[], Awaitable[Links]]:
+    """From anywhere in Datasette to the pages of each ledger."""
+
+    async def find() -> Links:
+        found = [name for name in await ledger_names(datasette) if await may_see(datasette, actor, name)]
+        return [
+            {"href": _address(datasette, name, "home"), "label": "Ledger" if len(found) == 1 else f"Ledger {name}"}
+            for name in found
+        ]
+
+    return find
+
+
+@hookimpl
+def database_actions(datasette: Any, actor: Any, database: str) -> Callable[[], Awaitable[Links]]:
+    """From a database's page to its pages."""
+    return _actions(datasette, actor, database, "")
+
+
+@hookimpl
+def table_actions(datasette: Any, actor: Any, database: str, table: str) -> Callable[[], Awaitable[Links]]:
+    """From a table to the ledger's pages."""
+    return _actions(datasette, actor, database, table)
+
+
+@hookimpl(optionalhook=True)
+def view_actions(datasette: Any, actor: Any, database: str, view: str) -> Callable[[], Awaitable[Links]]:
+    """The same from a view, which Datasette 1.0 tells from a table."""
+    return _actions(datasette, actor, database, view)
+
+
+def _actions(datasette: Any, actor: Any, database: str, table: str) -> Callable[[], Awaitable[Links]]:
+    async def find() -> Links:
+        if not is_ledger(datasette, database) or not await may_see(datasette, actor, database):
+            return []
+        links: Sequence[tuple[str, str]] = [("home", "Runs, and whether the chain holds"), ("search", "Search")]
+        return [
+            {"href": address, "label": text}
+            for route, text in links
+            if (address := _address(datasette, database, route))
+        ]
+
+    return find
+
+
+def _address(datasette: Any, name: str, route: str) -> str:
+    return _answering.links_of(datasette, name).to(route) or ""
