@@ -18,9 +18,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "bench"))
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 
 from _synthetic import make_ledger
 
@@ -31,6 +30,7 @@ from tests.web.states import HOSTILE_RUN, hostile, interesting
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+ROOT = Path(__file__).resolve().parents[1]
 TALLEST = 1400
 COLOURS = """async source => {
   const image = await createImageBitmap(await (await fetch("data:image/png;base64," + source)).blob());
