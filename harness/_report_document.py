@@ -15,8 +15,8 @@ from harness._replaced import replaced_words
 from harness._spend import SPEND_NAMES, spend_said, spend_tables
 
 __all__ = [
-    "BY_CASE", "Block", "Chart", "Document", "Grid", "Heading", "Name", "Sentence", "between", "document", "figure_of",
-    "interval_heading", "percent",
+    "BY_CASE", "Block", "Chart", "Document", "EventSeq", "Grid", "Heading", "Name", "RunId", "Sentence", "between",
+    "document", "figure_of", "interval_heading", "notices", "origins", "percent",
 ]  # fmt: skip
 
 BY_CASE = (
@@ -34,7 +34,19 @@ class Name(str):
     __slots__ = ()
 
 
-Text = str | Name
+class RunId(Name):
+    """The id of a run: a format that can lead there does."""
+
+    __slots__ = ()
+
+
+class EventSeq(str):
+    """The seq of an event: a format that can lead there does."""
+
+    __slots__ = ()
+
+
+Text = str | Name | EventSeq
 Cell = Text | Sequence[Text]
 
 
@@ -124,27 +136,7 @@ def document(data: Mapping[str, Any]) -> Document:
 
 def _top(data: Mapping[str, Any]) -> Iterable[Block]:
     run = data["run"]
-    gone = data["superseded"]
-    if gone:
-        how: list[Text] = ["by run ", Name(gone["by"])] if gone["by"] else ["without a successor"]
-        said = [f" (event {gone['event']}, ", Name(gone["category"]), "): ", Name(gone["reason"])]
-        yield Sentence(["SUPERSEDED ", *how, *said], "bad")
-    for each in data.get("rests_on_superseded", []):
-        what, how_gone = replaced_words(each)
-        said = [Name(how_gone), f" (event {each['event']}, ", Name(each["category"]), "): ", Name(each["reason"])]
-        yield Sentence(["RESTS ON WHAT WAS SUPERSEDED: ", Name(what), " was superseded ", *said], "bad")
-    for mark in data["taints"]:
-        what = [Name(f"{mark['what']}:{mark['id']}"), "): ", Name(mark["reason"])]
-        yield Sentence([f"TAINTED by event {mark['event']} (", *what], "bad")
-    for each in data["not_reproducible"]:
-        who: list[Text] = [" of ", Name(each["candidate"])] if each["candidate"] is not None else []
-        rest = [" under ", Name(each["rules"]), " rest on what a redaction withholds"]
-        yield Sentence([f"NOT REPRODUCIBLE: {each['cells']} of the scores", *who, *rest], "bad")
-    status = run["status"]
-    if status == "open":
-        yield Sentence(["OPEN: the run had no end yet when this was written; its numbers may still move."], "bad")
-    elif status != "complete":
-        yield Sentence([f"The run is {status}: not every planned cell has an answer."], "bad")
+    yield from notices(data)
     named: list[Text] = [" (", Name(run["name"]), ")"] if run["name"] else []
     count = f", {run['asked']} of {run['planned']} cells asked"
     count = f", {run['planned']} cells" if run["via"] == "import" else count
@@ -156,14 +148,49 @@ def _top(data: Mapping[str, Any]) -> Iterable[Block]:
         "import": "recorded elsewhere, nothing was asked",
     }
     kept: list[Text] = [", only cases where ", Name(run["filter"]), " (--filter)"] if run.get("filter") else []
-    parts: list[Text] = ["Run ", Name(run["id"]), *named, f", {status}{count}{more}", *kept, "; "]
+    parts: list[Text] = ["Run ", Name(run["id"]), *named, f", {run['status']}{count}{more}", *kept, "; "]
     yield Sentence([*parts, how_asked.get(run["via"], Name(run["via"])), ". Opened ", Name(run["opened_at"]), "."])
+    yield from origins(data)
+
+
+def notices(data: Mapping[str, Any]) -> Iterable[Sentence]:
+    """What must be known ahead of the numbers: superseded, tainted, not reproducible, without an end."""
+    run = data["run"]
+    gone = data["superseded"]
+    if gone:
+        how: list[Text] = ["by run ", RunId(gone["by"])] if gone["by"] else ["without a successor"]
+        said = [*_event(gone), Name(gone["category"]), "): ", Name(gone["reason"])]
+        yield Sentence(["SUPERSEDED ", *how, *said], "bad")
+    for each in data.get("rests_on_superseded", []):
+        what, how_gone = replaced_words(each)
+        said = [Name(how_gone), *_event(each), Name(each["category"]), "): ", Name(each["reason"])]
+        yield Sentence(["RESTS ON WHAT WAS SUPERSEDED: ", Name(what), " was superseded ", *said], "bad")
+    for mark in data["taints"]:
+        what = [Name(f"{mark['what']}:{mark['id']}"), "): ", Name(mark["reason"])]
+        yield Sentence(["TAINTED by event ", EventSeq(mark["event"]), " (", *what], "bad")
+    for each in data["not_reproducible"]:
+        who: list[Text] = [" of ", Name(each["candidate"])] if each["candidate"] is not None else []
+        rest = [" under ", Name(each["rules"]), " rest on what a redaction withholds"]
+        yield Sentence([f"NOT REPRODUCIBLE: {each['cells']} of the scores", *who, *rest], "bad")
+    status = run["status"]
+    if status == "open":
+        yield Sentence(["OPEN: the run had no end yet when this was written; its numbers may still move."], "bad")
+    elif status != "complete":
+        yield Sentence([f"The run is {status}: not every planned cell has an answer."], "bad")
+
+
+def _event(row: Row) -> list[Text]:
+    return [" (event ", EventSeq(row["event"]), ", "]
+
+
+def origins(data: Mapping[str, Any]) -> Iterable[Sentence]:
+    """How the answers came about where that isn't plain, what was accepted, and how repeats of a case count."""
+    run = data["run"]
     for row in data["imported"]:
         claimed = ", ".join(f"{name} {value}" for name, value in row["claimed"].items())
         what = [Name(row["format"]), ", grade ", Name(row["grade"]), ", BLAKE3 of the file ", Name(row["digest"])]
-        yield Sentence(
-            [f"IMPORTED by event {row['event']}: ", *what, *([". It claims: ", Name(claimed)] if claimed else []), "."]
-        )
+        said: list[Text] = [". It claims: ", Name(claimed)] if claimed else []
+        yield Sentence(["IMPORTED by event ", EventSeq(row["event"]), ": ", *what, *said, "."])
     for row in data["answers"]:
         if row["reused"]:
             rest = [f" take over responses of earlier runs; {row['fresh']} were asked in this one"]
@@ -182,9 +209,9 @@ def _top(data: Mapping[str, Any]) -> Iterable[Block]:
 
 def _accepted(row: Row) -> list[Text]:
     if row["component"] is None:
-        return [f"ACCEPTED by event {row['event']}: withheld since"]
+        return ["ACCEPTED by event ", EventSeq(row["event"]), ": withheld since"]
     moved = [" moved from ", Name(row["before"]), " to ", Name(row["after"]), ": ", Name(row["reason"])]
-    return [f"ACCEPTED by event {row['event']}: ", Name(row["component"]), *moved]
+    return ["ACCEPTED by event ", EventSeq(row["event"]), ": ", Name(row["component"]), *moved]
 
 
 def _scoreboard(data: Mapping[str, Any]) -> Iterable[Block]:

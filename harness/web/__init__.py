@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from harness._errors import HarnessError
-from ledger.web import Pages
+from harness.web._headlines import headlines
+from harness.web._run import run
+from ledger.web import Pages, Route
 
 __all__ = ["PAGES"]
 
-PAGES = Pages(name="harness", package="harness.web", routes=(), errors=(HarnessError,))
+PAGES = Pages(
+    name="harness",
+    package="harness.web",
+    routes=(
+        Route("run", "run/{run}", run),
+    ),
+    errors=(HarnessError,),
+    styles=("harness-run.css",),
+    headlines=headlines,
+)

@@ -1,0 +1,52 @@
+"""A run's primary figures, for the first page of a ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from harness._clusters import clustered_intervals
+from harness._report_data import lead
+from ledger import Ledger, over_views
+from ledger.web import Headline, View, cli
+
+__all__ = ["headlines"]
+
+_PLAN = "SELECT body ->> '$.epochs', body ->> '$.purpose' FROM main.events WHERE run = ? AND kind = 'plan'"
+# In the order of the whole scoreboard, which is the order of the report's.
+_BOARD = "SELECT candidate, rules, metric, kind, is_primary, k, n, rate, low, high FROM scoreboard WHERE run = ?"
+
+
+def headlines(view: View, run: str) -> Sequence[Headline]:
+    """The primary metrics' figures under every rule set, by candidate; nothing for a probe, which has none."""
+    key = ("harness.headlines", run)
+    # A taint or a supersession marks a figure, and changes none.
+    rows = view.memory.kept(view.ledger, view.size, run, key, partial(_rows, run), own=True).value
+    source = cli("harness", "report", run)
+    found: list[Headline] = []
+    for at, row in rows:
+        place = f"/scoreboard/{at}"
+        found.append(
+            Headline(
+                row["candidate"], row["rules"], row["metric"], source.at(f"{place}/k", row["k"]),
+                source.at(f"{place}/n", row["n"]), source.at(f"{place}/rate", row["rate"], "percent"),
+                source.at(f"{place}/interval_low", row["interval_low"], "percent"),
+                source.at(f"{place}/interval_high", row["interval_high"], "percent"),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _rows(run: str, ledger: Ledger) -> Sequence[tuple[int, dict[str, Any]]]:
+    found = ledger.sql(_PLAN, (run,)).fetchone()
+    if found is None or found[1] == "probe":
+        return []
+    clustered = found[0] > 1
+    board = ledger.rows(over_views(_BOARD), (run,))
+    shown = [(at, row) for at, row in enumerate(board) if row["is_primary"]]
+    wanted = {(row["rules"], row["metric"]) for _, row in shown if clustered or row["kind"] == "mean"}
+    intervals = clustered_intervals(lambda query, given=(): ledger.rows(over_views(query), given), run, wanted)
+    for _, row in shown:
+        lead(row, intervals, clustered=clustered)
+    return shown

@@ -1,0 +1,27 @@
+"""SQL as a page shows it beside a number: values as literals, so that anybody can run it as it stands."""
+
+from __future__ import annotations
+
+__all__ = ["condition", "literal", "select"]
+
+
+def literal(value: str | int | None) -> str:
+    """A value as SQL writes it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, int):
+        return str(value)
+    return "'" + value.replace("'", "''") + "'"
+
+
+def condition(**columns: str | int | None) -> str:
+    """`run = 'a' AND "case" IS NULL`: what comes after WHERE."""
+    return " AND ".join(
+        f'"{name}" IS NULL' if value is None else f'"{name}" = {literal(value)}' for name, value in columns.items()
+    )
+
+
+def select(what: str, source: str, *more: str, **columns: str | int | None) -> str:
+    """`SELECT what FROM source WHERE …`: the columns' values, and whatever other conditions."""
+    where = " AND ".join(each for each in (condition(**columns), *more) if each)
+    return " ".join(("SELECT", what, "FROM", source, "WHERE", where))

@@ -1,0 +1,143 @@
+"""The page of a run: what it is, what it came to under each rule set and why, what it cost, and what it stood on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from harness._repeats import majority_text, passes_text
+from harness._report import RunReport
+from harness._report_document import notices, origins
+from harness.web._board import boards, failures, flags, outcome_rows
+from harness.web._facts import run_cells, run_facts
+from harness.web._matrix import STAGES, choice_of, is_narrowed, matrix
+from harness.web._money import money
+from harness.web._quote import select
+from harness.web._stood import comparisons, newest_of_suite, plan_candidates, reports_of
+from harness.web._words import sentence
+from ledger import Ledger, over_views, run_status
+from ledger.web import Crumb, Page, PageMissing, View, cli, sql
+
+__all__ = ["run"]
+
+Row = Mapping[str, Any]
+_PLAN = "SELECT seq, at, body FROM main.events WHERE run = ? AND kind = 'plan'"
+_STATUS = "SELECT status, closed_at FROM runs WHERE run = ?"
+_EVENTS = "SELECT seq, at, kind, cell FROM main.events WHERE run = ? ORDER BY +seq LIMIT ?"
+_ANY = "SELECT kind FROM main.events WHERE run = ? LIMIT 1"
+_MOST_EVENTS = 200
+_TONES = {"complete": "good", "partial": "", "open": "warn", "import": ""}
+
+
+def run(view: View, run: str) -> Page:
+    """The page of a run; with a question behind its address, of those of its cells that it asks for."""
+    plan = view.ledger.sql(_PLAN, (run,)).fetchone()
+    if plan is None:
+        if view.ledger.sql(_ANY, (run,)).fetchone():
+            raise PageMissing(f"run {run} has events here and no plan: `ledger log --run {run}` shows them")
+        raise PageMissing(f"no run here has the id {run!r}; the first page lists the runs")
+    body = json.loads(plan[2])
+    crumbs = [Crumb("Runs", "home"), Crumb(body["name"] or run)]
+    head = _head(view, run, plan, body)
+    if body["purpose"] == "probe":
+        values = {**head, "events": _events(view.ledger, run)}
+        return Page(f"Probe {run}", "harness/probe.html", values, crumbs, run)
+    cells = run_cells(view, run)
+    labels = [str(each["label"]) for each in body["candidates"]]
+    choice = choice_of(view, cells.value, [each["label"] for each in body["rules"]])
+    grid = matrix(view, run, cells.value, choice)
+    shown = {
+        **head, "matrix": grid, "cells_size": None if cells.current else cells.size, "several": len(labels) > 1,
+        "stages": STAGES, "repeated": body["epochs"] > 1, "armed": bool(body["arms"]),
+    }  # fmt: skip
+    if is_narrowed(view):
+        crumbs[-1:] = [Crumb(body["name"] or run, "run", {"run": run}), Crumb("Cells")]
+        return Page(f"Cells of run {run}", "harness/matrix.html", shown, crumbs, run)
+    facts = run_facts(view, run)
+    report = replace(facts.value.report, status=head["status"])
+    data = _as_of_now(report)
+    values = {
+        **shown, "stale": None if facts.current else facts.size, "data": data, "about": _about(report),
+        "notices": [sentence(view, each) for each in notices(data)],
+        "origins": [sentence(view, each) for each in origins(data)],
+        "notes": report.history.notes, "boards": boards(view, data),
+        "outcomes": outcome_rows(view, run, cells.value, labels), "bars": _bars(data),
+        "predictions": _predictions(data), "failures": failures(view, data), "flags": flags(data),
+        "repeats": _repeats(data), "money": money(data, facts.value.dearest), "timing": facts.value.timing,
+        "reports": reports_of(view.ledger, run), "unfinished": report.unfinished or report.status not in _ENDED,
+        "pairs": comparisons(run, labels, [each["rules"] for each in data["rules"]]),
+        "others": newest_of_suite(view.ledger, run, body["suite"]),
+        "sides": [f"{run}@{label}" for label in labels] if len(labels) > 1 else [run],
+    }  # fmt: skip
+    return Page(f"Run {run}", "harness/run.html", values, crumbs, run)
+
+
+_ENDED = ("complete", "partial")
+
+
+def _as_of_now(report: RunReport) -> dict[str, Any]:
+    """The report's data, with the status as people are told it: the file can't know who holds a run."""
+    return {**report.data, "run": {**report.data["run"], "status": report.status}}
+
+
+def _head(view: View, run: str, plan: Sequence[Any], body: Row) -> dict[str, Any]:
+    stored, closed = view.ledger.sql(over_views(_STATUS), (run,)).fetchone()
+    status = run_status(view.ledger, run, stored)
+    return {
+        "run": run, "plan": body, "plan_seq": plan[0], "opened": plan[1], "closed": closed, "status": status,
+        "tone": _TONES.get(status, "bad"), "candidates": plan_candidates(body),
+    }  # fmt: skip
+
+
+def _about(report: RunReport) -> Row:
+    run = report.data["run"]
+    where = report.run
+
+    def figure(name: str) -> Any:
+        return sql(select(name, "runs", run=where), run[name.strip('"')])
+
+    return {
+        "asked": figure("asked"), "planned": cli("harness", "report", where).at("/planned", run["planned"]),
+        "epochs": figure("epochs") if run["epochs"] > 1 else None,
+        "limit": figure('"limit"') if run["limit"] is not None else None, "filter": run["filter"],
+    }  # fmt: skip
+
+
+def _bars(data: Row) -> Sequence[Row]:
+    source = cli("harness", "report", data["run"]["id"])
+    return [
+        {**bar, "figure": source.at(f"/bars/{at}/figure", bar["figure"], "text")}
+        for at, bar in enumerate(data["bars"])
+    ]  # fmt: skip
+
+
+def _predictions(data: Row) -> Sequence[Row]:
+    source = cli("harness", "report", data["run"]["id"])
+    return [
+        {
+            **held,
+            "results": [
+                {**each, "figure": source.at(f"/predictions/{at}/results/{number}/figure", each["figure"], "text")}
+                for number, each in enumerate(held["results"])
+            ],
+        }
+        for at, held in enumerate(data["predictions"])
+    ]
+
+
+def _repeats(data: Row) -> Sequence[Row]:
+    source = cli("harness", "report", data["run"]["id"])
+    return [
+        {
+            "candidate": row["candidate"], "rules": row["rules"], "passes": passes_text(row.get("pass_at_k", [])),
+            "majority": majority_text(row.get("majority")),
+            **{name: source.at(f"/repeatability/{at}/{name}", row[name]) for name in ("changed", "repeated", "cases")},
+        }
+        for at, row in enumerate(data["repeatability"])
+    ]
+
+
+def _events(ledger: Ledger, run: str) -> Sequence[Row]:
+    return ledger.rows(_EVENTS, (run, _MOST_EVENTS))
