@@ -103,10 +103,10 @@ class _Drawing:
             case str():
                 return self._string(value, label)
             case _:
-                return label + Markup('<code class="word">{}</code>').format(json.dumps(value))
+                return label + Markup('<code class="json-word">{}</code>').format(json.dumps(value))
 
     def _number(self, token: _Number, path: tuple[str, ...]) -> Markup:
-        drawn = Markup('<code class="num">{}</code>').format(token)
+        drawn = Markup('<code class="json-num">{}</code>').format(token)
         if self._link is None or not re.fullmatch(r"[1-9][0-9]{0,15}", token):
             return drawn
         address = self._link(path, int(token))
@@ -114,16 +114,16 @@ class _Drawing:
 
     def _string(self, text: str, label: Markup) -> Markup:
         if _HASH.fullmatch(text):
-            return label + Markup('<code class="hash">{}</code>').format(text)
+            return label + Markup('<code class="json-hash">{}</code>').format(text)
         (first, *_) = excerpts(text, most=max(self._bytes, _ONE_LINE))
         self._bytes -= first.end
         cut = first.end < len(text.encode("utf-8", "surrogatepass"))
         if len(text) <= _ONE_LINE and "\n" not in text and not cut:
-            return label + Markup('<code class="str" dir="auto">{}</code>').format(first.drawn)
+            return label + Markup('<code class="json-str">“<bdi>{}</bdi>”</code>').format(first.drawn)
         start = visible(text.split("\n", 1)[0][:60])
         rest = Markup('<p class="quiet">The rest isn’t shown here.</p>') if cut else Markup("")
         return Markup(
-            '<details><summary>{}<code class="str"><bdi>{}</bdi>…</code></summary>'
+            '<details><summary>{}<code class="json-str">“<bdi>{}</bdi>…</code></summary>'
             '<pre class="text" dir="auto">\n{}</pre>{}</details>'
         ).format(label, start, first.drawn, rest)
 
@@ -131,18 +131,18 @@ class _Drawing:
         self, members: Sequence[tuple[str | None, Any]], label: Markup, path: tuple[str, ...], signs: str, what: str
     ) -> Markup:
         if not members:
-            return label + Markup('<code class="word">{}</code>').format(signs)
+            return label + Markup('<code class="json-word">{}</code>').format(signs)
         items: list[Markup] = []
         for key, value in members:
             if self._nodes <= 0:
                 items.append(Markup('<li class="quiet">… and more, which isn’t shown here</li>'))
                 break
-            name = Markup('<code class="key">{}</code>').format(a_name(key)) if key is not None else None
+            name = Markup('<code class="json-key">{}</code>').format(a_name(key)) if key is not None else None
             items.append(Markup("<li>{}</li>").format(self.node(value, name, (*path, "*" if key is None else key))))
         tag = Markup("ol") if signs == "[]" else Markup("ul")
         count = f"{signs[0]}{len(members)} {what}{'s' if len(members) != 1 else ''}{signs[1]}"
         opened = Markup(" open") if not path or (len(path) < 3 and len(members) <= _OPEN_UP_TO) else Markup("")
         return Markup(
-            '<details{}><summary>{}<code class="size">{}</code></summary><{}>{}</{}></details>'
+            '<details{}><summary>{}<code class="json-size">{}</code></summary><{}>{}</{}></details>'
         ).format(opened, label, count, tag, Markup("").join(items), tag)  # fmt: skip
 
