@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from harness._errors import HarnessError
+from harness.web._cell import cell_page
 from harness.web._headlines import headlines
 from harness.web._run import run
 from ledger.web import Pages, Route
@@ -14,8 +15,9 @@ PAGES = Pages(
     package="harness.web",
     routes=(
         Route("run", "run/{run}", run),
+        Route("cell", "run/{run}/cell/{cell}", cell_page),
     ),
     errors=(HarnessError,),
-    styles=("harness-run.css",),
+    styles=("harness-run.css", "harness-cell.css"),
     headlines=headlines,
 )
