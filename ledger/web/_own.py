@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledger.web import _bytes, _event, _head, _home
+from ledger.web import _bytes, _event, _head, _home, _search
 from ledger.web._pages import Pages, Route
 
 __all__ = ["OWN"]
@@ -13,12 +13,13 @@ OWN = Pages(
     routes=(
         Route("home", "", _home.home),
         Route("head", "head", _head.head),
+        Route("search", "search", _search.search),
         Route("event", "event/{seq}", _event.event),
         Route("line", "event/{seq}/line", _bytes.line),
         Route("body", "event/{seq}/body", _bytes.body),
         Route("blob", "event/{seq}/blob/{name}", _bytes.blob),
         Route("raw", "event/{seq}/blob/{name}/raw", _bytes.raw),
     ),
-    nav=(("home", "Runs"),),
-    styles=("ledger.css", "ledger-event.css"),
+    nav=(("home", "Runs"), ("search", "Search")),
+    styles=("ledger.css", "ledger-home.css", "ledger-event.css"),
 )

@@ -1,0 +1,61 @@
+"""What became of a run's planned cells under one rule set: counts, each with its query, and the lengths of a bar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from ledger._store import Ledger
+from ledger.web._figure import Figure, sql
+
+__all__ = ["BAR_WIDTH", "OUTCOMES", "Segment", "count_outcomes", "outcome_bar", "quoted"]
+
+OUTCOMES = ("correct", "incorrect", "graded", "unmeasured")
+BAR_WIDTH = 240
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One outcome: how many cells ended in it, and where it lies on a bar that is BAR_WIDTH long."""
+
+    outcome: str
+    cells: Figure
+    start: float
+    width: float
+
+
+@cache
+def _query() -> str:
+    return (files("ledger") / "queries" / "outcomes.sql").read_text("utf-8")
+
+
+def count_outcomes(ledger: Ledger, run: str, rules: str) -> Mapping[str, int]:
+    """How many cells of the run have a score of each outcome under the rule set, the last score of each cell."""
+    return {str(outcome): int(cells) for outcome, cells in ledger.sql(_query(), (run, rules)).fetchall()}
+
+
+def quoted(text: str) -> str:
+    """A text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def outcome_bar(run: str, rules: str, planned: int, counts: Mapping[str, int]) -> Sequence[Segment]:
+    """All planned cells by outcome, in the order of OUTCOMES; whoever isn't scored otherwise is unmeasured."""
+    measured = {outcome: counts.get(outcome, 0) for outcome in OUTCOMES[:-1]}
+    of = f"FROM scores WHERE run = {quoted(run)} AND rules = {quoted(rules)} AND outcome"
+    figures = {name: sql(f"SELECT count(*) {of} = '{name}'", cells) for name, cells in measured.items()}
+    rest = planned - sum(measured.values())
+    figures["unmeasured"] = sql(
+        f"SELECT (SELECT planned FROM runs WHERE run = {quoted(run)}) - (SELECT count(*) {of} <> 'unmeasured')",  # noqa: S608
+        rest,
+    )
+    scale = BAR_WIDTH / max(planned, sum(measured.values()), 1)
+    found: list[Segment] = []
+    start = 0.0
+    for outcome in OUTCOMES:
+        width = max(0, int(figures[outcome].value or 0)) * scale
+        found.append(Segment(outcome, figures[outcome], round(start, 2), round(width, 2)))
+        start += width
+    return found
