@@ -220,7 +220,7 @@ def _row(view: View, run: str, choice: Choice, cell: CellRow, reading: Reading) 
         value = sql(select("value", "cells", **place), reading.value, "decimal")
     if choice.metric in reading.metrics:
         named = f"key = {literal(choice.metric)}"
-        query = select("value", "(SELECT * FROM cells) AS one, json_each(one.metrics)", named, **place)
+        query = select("json_each.value", "(SELECT * FROM cells) AS one, json_each(one.metrics)", named, **place)
         metric = sql(query, reading.metrics[choice.metric], "plain")
     link = {"rules": choice.rules}
     case = "(withheld)" if cell.case is None else cell.case

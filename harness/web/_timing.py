@@ -16,7 +16,7 @@ _ATTEMPTS = (files("harness.web") / "queries" / "attempts.sql").read_text("utf-8
 _WAITS = "SELECT count(*) FROM main.events WHERE run = ? AND kind = 'wait'"
 _WAITED = "SELECT total(body ->> '$.seconds') FROM main.events WHERE run = ? AND kind = 'wait'"
 
-_Row = tuple[str | None, int, float | None, str | None, str | None]
+_Row = tuple[str | None, int | None, float | None, str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _candidate(run: str, candidate: str | None, rows: Sequence[_Row]) -> Candida
         return select(what, "attempts", mine, *more, run=run)
 
     times = sorted(row[2] for row in rows if row[2] is not None)
-    again = sum(row[1] > 0 for row in rows)
+    again = sum(row[1] is not None and row[1] > 0 for row in rows)
     total = median = longest = None
     if times:
         total = sql(of("sum(total_ms)"), sum(times), "ms")
