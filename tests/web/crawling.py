@@ -25,6 +25,9 @@ EXEMPT = frozenset(
 EXEMPT_CLASSES = frozenset({"nav", "quoted"})
 """Where a digit may stand without a source: names, times, hashes, what a person or program wrote, ways about."""
 
+NAMES = re.compile(r"\b(?:BLAKE3|UTF-8|SHA-256|Ed25519|RFC [0-9]+|95% interval|U\+[0-9A-F]{4})\b")
+"""Words that have digits, and state no number of a ledger."""
+
 
 @dataclass(frozen=True)
 class Number:
@@ -126,7 +129,7 @@ class _Reader(HTMLParser):
             self._text.append(data)
         if self._open and self._open[-1][0] == "title":
             self._seen.title += data
-        if not (self._open and self._open[-1][1]) and re.search(r"\d", data):
+        if not (self._open and self._open[-1][1]) and re.search(r"\d", NAMES.sub("", data)):
             self._seen.digits.append(" ".join(data.split())[:200])
 
 
