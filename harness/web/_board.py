@@ -63,7 +63,9 @@ def _row(view: View, run: str, at: int, row: Row) -> Row:
     def figure(key: str, form: Any = "count") -> Figure:
         return source.at(f"/scoreboard/{at}/{key}", row[key], form)
 
-    def cells(shown: Figure, hit: str) -> Markup:
+    def cells(shown: Figure, hit: str) -> Figure | Markup:
+        if not shown.value:
+            return shown
         query = {"rules": row["rules"], "candidate": row["candidate"], "metric": row["metric"], "hit": hit}
         return anchor(view, shown, "run", query, run=run, into="cells")
 
@@ -121,11 +123,13 @@ def outcome_rows(view: View, run: str, cells: RunCells, candidates: Sequence[str
     where = {key: (key[0], order.get(key[1], len(order))) for key in counts}
     for rules, candidate in sorted(counts, key=where.__getitem__):
         mine, place = counts[rules, candidate], {"rules": rules, "candidate": candidate}
-        numbers: dict[str, Markup] = {}
+        numbers: dict[str, Figure | Markup] = {}
         for outcome in (*_OUTCOMES, *sorted(shown - {*_OUTCOMES})):
             if outcome in shown:
                 query = select("count(*)", "cells", run=run, **place, outcome=outcome)
                 number = sql(query, mine.get(outcome, 0))
-                numbers[outcome] = anchor(view, number, "run", {**place, "outcome": outcome}, run=run, into="cells")
+                there = {**place, "outcome": outcome}
+                some = outcome in mine
+                numbers[outcome] = anchor(view, number, "run", there, run=run, into="cells") if some else number
         found.append({**place, "bar": outcome_bar(mine), "numbers": numbers})
     return found
