@@ -24,6 +24,7 @@ MOST_WIDE = 210
 LEAST_WIDE = 90
 _BETWEEN = 46
 _MARGIN = 8
+_HEAD = 14
 _SWEEPS = 6
 # Of the widest common sans-serif at 12 pixels, with some room: text that is narrower stays inside all the same.
 _WIDTHS = {"W": 13.0, "F": 13.0, "N": 7.4, "Na": 7.4, "H": 7.4, "A": 12.0}
@@ -214,8 +215,16 @@ def _curve(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(steps)
 
 
-def draw_graph(graph: Graph, *, name: str, title: str, about: str) -> Markup:
-    """The graph as SVG, `name` being an id of its own on the page. Nodes with an address are links."""
+def draw_graph(graph: Graph, *, name: str, title: str, about: str, heads: Mapping[int, str] | None = None) -> Markup:
+    """The graph as SVG, `name` being an id of its own on the page. Nodes with an address are links.
+
+    `heads` are words above layers.
+    """
+    above = {box.x: heads[box.node.layer] for box in graph.boxes if heads and box.node.layer in heads}
+    top = _HEAD if above else 0
+    headings = Markup("").join(
+        Markup('<text class="step" x="{:.1f}" y="12">{}</text>').format(x, text) for x, text in above.items()
+    )
     arrow = Markup(
         '<defs><marker id="{}-end" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path class="head" d="M0 0L8 4L0 8z"/></marker></defs>'
@@ -229,9 +238,10 @@ def draw_graph(graph: Graph, *, name: str, title: str, about: str) -> Markup:
     return Markup(
         '<svg class="graph" role="group" aria-labelledby="{name}-title {name}-about" viewBox="0 0 {w:.0f} {h:.0f}"'
         ' width="{w:.0f}" height="{h:.0f}"><title id="{name}-title">{title}</title><desc id="{name}-about">{about}'
-        "</desc>{arrow}{edges}{boxes}</svg>"
+        "</desc>{arrow}{headings}<g{shift}>{edges}{boxes}</g></svg>"
     ).format(
-        name=name, w=graph.width, h=graph.height, title=title, about=about, arrow=arrow, edges=edges,
+        name=name, w=graph.width, h=graph.height + top, title=title, about=about, arrow=arrow, edges=edges,
+        headings=headings, shift=Markup(' transform="translate(0 {})"').format(top) if top else "",
         boxes=Markup("").join(map(_box, graph.boxes)),
     )  # fmt: skip
 

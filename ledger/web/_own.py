@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ledger.web import _bytes, _event, _head, _home, _search
+from ledger.web import _bytes, _event, _head, _home, _lineage, _search
 from ledger.web._pages import Pages, Route
 
 __all__ = ["OWN"]
@@ -19,6 +19,7 @@ OWN = Pages(
         Route("body", "event/{seq}/body", _bytes.body),
         Route("blob", "event/{seq}/blob/{name}", _bytes.blob),
         Route("raw", "event/{seq}/blob/{name}/raw", _bytes.raw),
+        Route("lineage", "lineage/{run}", _lineage.lineage),
     ),
     nav=(("home", "Runs"), ("search", "Search")),
     styles=("ledger.css", "ledger-home.css", "ledger-event.css"),
