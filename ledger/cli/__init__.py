@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ledger.cli import _cite, _lineage, _look, _redact, _stats, _verify, _write
+from ledger.cli import _cite, _lineage, _look, _redact, _serve, _stats, _verify, _write
 from ledger.cli._guard import run_app
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_bytes, emit_json, table, tell
@@ -37,6 +37,7 @@ app.command("export")(_write.export)
 app.command("snapshot")(_write.snapshot)
 app.command("upgrade")(_write.upgrade)
 app.command("stats")(_stats.stats)
+app.command("serve")(_serve.serve)
 
 
 @app.callback()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,36 @@ __all__ = ["SETTINGS", "make_datasette"]
 SETTINGS: dict[str, Any] = {"suggest_facets": False, "allow_download": False, "num_sql_threads": 4}
 
 
-def make_datasette(*paths: Path, **settings: Any) -> Any:
+def make_datasette(*paths: Path, metadata: Any = None, **settings: Any) -> Any:
     """A Datasette over these ledgers, read-only, with settings that stay quick at a million events.
 
-    `settings` go on top, such as base_url. Raises NotALedger for a file that is none.
+    `settings` go on top, such as base_url; `metadata` is Datasette's. Raises NotALedger for a file that is none.
     """
-    from datasette.app import Datasette  # pyright: ignore[reportMissingTypeStubs]
+    from datasette.app import Datasette  # pyright: ignore
 
     from ledger._store import Ledger
 
     for path in paths:
         Ledger.open(path, read_only=True).close()
-    return Datasette([str(path) for path in paths], settings={**SETTINGS, **settings})
+    base = str(settings.pop("base_url", "")).strip("/")
+    chosen = {**SETTINGS, **settings, "base_url": f"/{base}/" if base else "/"}
+    # Absolute, for a server that changes its folder; and found by name, whatever signs a name has.
+    datasette: Any = Datasette([str(path.absolute()) for path in paths], settings=chosen, metadata=metadata)
+    for database in datasette.databases.values():
+        if database.path and any(sign in str(database.path) for sign in "?#%"):
+            database.connect = _connect_to(database)
+    return datasette
+
+
+def _connect_to(database: Any) -> Any:
+    # Datasette puts a path into a URI as it is, where these signs mean something else.
+    from ledger._connect import uri
+
+    def connect(*, write: bool = False) -> sqlite3.Connection:
+        if write:
+            raise sqlite3.OperationalError("a ledger is only read here")
+        found = sqlite3.connect(uri(Path(database.path), "mode=ro"), uri=True, check_same_thread=False)
+        database._all_file_connections.append(found)
+        return found
+
+    return connect

@@ -84,6 +84,12 @@ def draw(page: Page, view: View, **more: Any) -> str:
     return _environment().get_template(page.template).render(values)
 
 
-def draw_problem(sentence: str, status: int, ledgers: Sequence[tuple[str, str]] = ()) -> str:
-    """A page that says what is wrong, without a ledger to speak of; or which `ledgers` there are, name and address."""
-    return _environment().get_template("ledger/problem.html").render(sentence=sentence, status=status, ledgers=ledgers)
+def draw_problem(
+    sentence: str, status: int, ledgers: Sequence[tuple[str, str]] = (), *, policy: str = ""
+) -> str:  # fmt: skip
+    """A page that says what is wrong, without a ledger to speak of; or which `ledgers` there are, name and address.
+
+    `policy` is the Content-Security-Policy that stands in the page itself, where no server sends one.
+    """
+    template = _environment().get_template("ledger/problem.html")
+    return template.render(sentence=sentence, status=status, ledgers=ledgers, policy=policy)

@@ -20,7 +20,7 @@ from ledger.web._shelves import is_ledger, served
 from ledger.web._text import name as a_name
 from ledger.web._tree import tree
 
-__all__ = ["cell", "metadata", "sheet"]
+__all__ = ["cell", "described", "metadata", "sheet"]
 
 Drawn = Markup | Callable[[], Awaitable[Markup]] | None
 
@@ -55,10 +55,11 @@ _BLOB_NAME = (
 def metadata(datasette: Any) -> dict[str, Any]:
     """What Datasette shows beside its tables. Made anew each time: Datasette writes the reader's own into it."""
     ledgers = [name for name in served(datasette) if is_ledger(datasette, name)]
-    return {"databases": {name: _database() for name in ledgers}} if ledgers else {}
+    return {"databases": {name: described() for name in ledgers}} if ledgers else {}
 
 
-def _database() -> dict[str, Any]:
+def described() -> dict[str, Any]:
+    """What is said of one ledger, its tables, views and columns."""
     tables = {
         name: {"description": said, "columns": dict(_columns(name)), **_ORDER.get(name, {})}
         for name, said in relations().items()

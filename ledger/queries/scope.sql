@@ -1,0 +1,24 @@
+-- Promises: the seqs of one run's own events, of what they name as causes, of the reports that speak of it, and of what
+-- was said since of its plan, tallies and reports (that they were published, superseded, tainted, cleared). :run is its id.
+
+WITH own AS (SELECT seq, kind FROM main.events WHERE run = :run),
+told AS (
+  SELECT seq FROM main.events WHERE kind = 'report' AND body ->> '$.run' = :run
+  UNION
+  SELECT seq FROM main.events WHERE kind IN ('supersede', 'taint')
+    AND body ->> '$.target.what' = 'run' AND body ->> '$.target.id' = :run
+  UNION
+  SELECT edges.effect
+  FROM own CROSS JOIN main.edges ON edges.cause = own.seq
+  CROSS JOIN main.events AS effect ON effect.seq = edges.effect AND effect.run = ''
+  WHERE own.kind IN ('plan', 'tally')
+)
+SELECT seq FROM own
+UNION
+SELECT edges.cause FROM own CROSS JOIN main.edges ON edges.effect = own.seq
+UNION
+SELECT seq FROM told
+UNION
+SELECT edges.effect
+FROM told CROSS JOIN main.edges ON edges.cause = told.seq
+CROSS JOIN main.events AS effect ON effect.seq = edges.effect AND effect.run = ''

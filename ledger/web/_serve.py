@@ -1,0 +1,124 @@
+"""`ledger serve`: a ledger's pages over HTTP on this machine, until somebody ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import signal
+import socket
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from ledger._errors import LedgerError
+from ledger.web._datasette import make_datasette
+
+__all__ = ["CannotServe", "serve"]
+
+
+class CannotServe(LedgerError):
+    """The address that was asked for can't be had, or nothing can be shown there."""
+
+
+def serve(
+    paths: Collection[Path], *, host: str, port: int, base_url: str, names: Collection[str], told: Callable[[str], None]
+) -> None:  # fmt: skip
+    """Serve until SIGINT or SIGTERM. `told` gets the address once it answers; port 0 takes a free one.
+
+    On a loopback address only requests for it by number, as localhost or by one of `names` are answered: a page from
+    elsewhere could else reach it under a name of its own (DNS rebinding). Raises CannotServe and NotALedger.
+    """
+    import uvicorn
+
+    datasette = make_datasette(*paths, base_url=base_url)
+    listener = _listen(host, port)
+    try:
+        app: Any = datasette.app()
+        if _is_loopback(host):
+            app = _only_for({"localhost", host.lower(), *(name.lower() for name in names)}, app)
+        config = uvicorn.Config(
+            app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=2, lifespan="off"
+        )
+        server = uvicorn.Server(config)
+        number = listener.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        with _Ended():
+            asyncio.run(
+                _run(server, datasette, listener, told, f"http://{shown}:{number}", datasette.setting("base_url"))
+            )
+    finally:
+        listener.close()
+
+
+async def _run(
+    server: Any, datasette: Any, listener: socket.socket, told: Callable[[str], None], address: str, base: str
+) -> None:  # fmt: skip
+    await datasette.invoke_startup()
+    told(f"{address}{base}-/ledger")
+    await server.serve(sockets=[listener])
+
+
+class _Ended:
+    """While within, SIGINT and SIGTERM end the server and nothing else: it raises them again once it has ended."""
+
+    def __enter__(self) -> None:
+        self._before = {each: signal.signal(each, _nothing) for each in (signal.SIGINT, signal.SIGTERM)}
+
+    def __exit__(self, *_: object) -> None:
+        for each, handler in self._before.items():
+            signal.signal(each, handler)
+
+
+def _nothing(_number: int, _frame: object) -> None:
+    pass
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    where = f"{host}, port {port}"
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except (OSError, UnicodeError, OverflowError) as problem:
+        raise CannotServe(f"{host!a} is no address of this machine: {problem}") from None
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+        listener.setblocking(False)
+    except OSError as problem:
+        listener.close()
+        if problem.errno == errno.EADDRINUSE:
+            raise CannotServe(f"{where} is taken by another program; --port 0 takes a free one") from None
+        raise CannotServe(f"{where} can't be had: {problem.strerror}; name another with --host and --port") from None
+    return listener
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _only_for(names: Collection[str], app: Any) -> Any:
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and not _is_for(names, dict(scope["headers"]).get(b"host", b"").decode("latin-1")):
+            said = b"This server answers to its own address only; `ledger serve --name NAME` adds a name.\n"
+            kind = [(b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff")]
+            await send({"type": "http.response.start", "status": 421, "headers": kind})
+            await send({"type": "http.response.body", "body": said})
+            return
+        await app(scope, receive, send)
+
+    return answer
+
+
+def _is_for(names: Collection[str], given: str) -> bool:
+    host = given.rpartition(":")[0] if not given.endswith("]") and ":" in given else given
+    host = host.strip("[]").lower()
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return not host or host in names
+    return True
