@@ -26,7 +26,6 @@ _HARNESS = {"not_asked": "asked", "no_recording": "asked", "fate_unknown": "repl
             "reported": "reply"}  # fmt: skip
 _SORTS = ("cell", "case", "candidate", "outcome", "reason")
 _HITS = ("", "1", "0", "none")
-_Pair = tuple[CellRow, Reading]
 
 
 @dataclass(frozen=True)
@@ -103,9 +102,8 @@ def choice_of(view: View, cells: RunCells, planned: Sequence[str]) -> Choice:
 def matrix(view: View, run: str, cells: RunCells, choice: Choice) -> Matrix:
     """The cells that the choice leaves, a page of them drawn."""
     readings = cells.readings.get(choice.rules, ())
-    every = list(zip(cells.cells, readings, strict=True)) if readings else []
-    found = [pair for pair in every if all(test(pair) for test in _tests(choice))]
-    _sort(found, choice.sort)
+    found = _fitting(cells, readings, choice)
+    _sort(found, cells.cells, readings, choice.sort)
     last = max(1, -(-len(found) // PAGE))
     start = (choice.page - 1) * PAGE
     options = _options(cells, choice.rules)
@@ -116,9 +114,9 @@ def matrix(view: View, run: str, cells: RunCells, choice: Choice) -> Matrix:
             for label in cells.readings
         ],
         heads=_heads(view, run, choice),
-        rows=[_row(view, run, choice, *pair) for pair in found[start : start + PAGE]],
+        rows=[_row(view, run, choice, cells.cells[at], readings[at]) for at in found[start : start + PAGE]],
         count=sql(_counting(run, choice), len(found)),
-        of=sql(select("count(*)", "cells", run=run, rules=choice.rules), len(every)),
+        of=sql(select("count(*)", "cells", run=run, rules=choice.rules), len(readings)),
         number=len(found),
         pages=[
             (anchor(view, Markup("{}").format(page), "run", choice.query(page=page), run=run, into="cells"),
@@ -144,25 +142,33 @@ def _near(page: int, last: int) -> list[int]:
     return sorted({each for each in (1, last, *range(page - 3, page + 4)) if 1 <= each <= last})
 
 
-def _tests(choice: Choice) -> list[Callable[[_Pair], bool]]:
-    tests: list[Callable[[_Pair], bool]] = []
+def _fitting(cells: RunCells, readings: Sequence[Reading], choice: Choice) -> list[int]:
+    """The places of the cells that the choice leaves. Many cells share a reading, so each of those is tried once."""
+    if choice.hit not in _HITS or (choice.hit and not choice.metric):
+        return []
+    alike = cells.alike.get(choice.rules, ())
+    fit = {id(each) for each in alike if _fits(each, choice)}
     if choice.candidate:
-        tests.append(lambda pair: pair[0].candidate == choice.candidate)
+        return [
+            at for at, (cell, reading) in enumerate(zip(cells.cells, readings, strict=True))
+            if id(reading) in fit and cell.candidate == choice.candidate
+        ]  # fmt: skip
+    if len(fit) == len(alike):
+        return list(range(len(readings)))
+    return [at for at, reading in enumerate(readings) if id(reading) in fit]
+
+
+def _fits(reading: Reading, choice: Choice) -> bool:
     for name in ("outcome", "stage", "reason"):
         wanted = getattr(choice, name)
-        if wanted:
-            tests.append(lambda pair, name=name, wanted=wanted: getattr(pair[1], name) == wanted)
-    metric = choice.metric
-    if metric and choice.hit == "none":
-        tests.append(lambda pair: metric not in pair[1].metrics)
-        tests.append(lambda pair: pair[1].applies is None or metric in pair[1].applies)
-    elif metric:
-        tests.append(lambda pair: metric in pair[1].metrics)
-        if choice.hit:
-            tests.append(lambda pair: (pair[1].metrics[metric] > 0) == (choice.hit == "1"))
-    if choice.hit not in _HITS or (choice.hit and not metric):
-        tests.append(lambda pair: False)
-    return tests
+        if wanted and getattr(reading, name) != wanted:
+            return False
+    if not choice.metric:
+        return True
+    figure = reading.metrics.get(choice.metric)
+    if choice.hit == "none":
+        return figure is None and (reading.applies is None or choice.metric in reading.applies)
+    return figure is not None and (not choice.hit or (figure > 0) == (choice.hit == "1"))
 
 
 def _counting(run: str, choice: Choice) -> str:
@@ -184,13 +190,13 @@ def _counting(run: str, choice: Choice) -> str:
     return select("count(*)", "cells", *more, run=run, rules=choice.rules, **given)
 
 
-def _sort(found: list[_Pair], sort: str) -> None:
+def _sort(found: list[int], cells: Sequence[CellRow], readings: Sequence[Reading], sort: str) -> None:
     by = sort.removeprefix("-")
-    keys: Mapping[str, Callable[[_Pair], Any]] = {
-        "case": lambda pair: (pair[0].case is None, pair[0].case or ""),
-        "candidate": lambda pair: (pair[0].candidate is None, pair[0].candidate or ""),
-        "outcome": lambda pair: (pair[1].outcome, pair[1].value or 0.0),
-        "reason": lambda pair: (pair[1].stage, pair[1].reason),
+    keys: Mapping[str, Callable[[int], Any]] = {
+        "case": lambda at: (cells[at].case is None, cells[at].case or ""),
+        "candidate": lambda at: (cells[at].candidate is None, cells[at].candidate or ""),
+        "outcome": lambda at: (readings[at].outcome, readings[at].value or 0.0),
+        "reason": lambda at: (readings[at].stage, readings[at].reason),
     }
     if by in keys:
         found.sort(key=keys[by])
