@@ -135,12 +135,19 @@ def _shown(view: View, found: Event, seen: SeenBlob, data: bytes, kind: str) -> 
     if at and at >= len(data):
         raise PageMissing(f"at: expected an offset into the blob's {len(data)} bytes, got {at}")
     at = at - at % _WIDE if kind == "hex" else _character(data, at)
-    end = min(at + step, len(data)) if kind == "hex" else _character(data, min(at + step, len(data)))
-    piece = data[at:end]
+    drawn: str
+    if kind == "hex":
+        end = min(at + step, len(data))
+        drawn = "\n".join(hex_lines(data[at:end], at))
+    else:
+        # A few bytes more, so that no character is cut: the next page begins with it.
+        (first, *_) = excerpts(data[at : at + step + 4], most=step)
+        end = at + first.end
+        drawn = first.drawn
     place = [row[0] for row in view.ledger.sql(_ORDER, (found.seq,)).fetchall()].index(seen.hash)
     folded = kind == "text" and at == 0 and end == len(data) <= _MOST_FOLDED and data.lstrip()[:1] in (b"{", b"[")
     return {
-        "drawn": "\n".join(hex_lines(piece, at)) if kind == "hex" else excerpts(piece)[0].drawn,
+        "drawn": drawn,
         "tree": tree(data.decode("utf-8")) if folded and _is_json(data) else None,
         "size": cli("ledger", "show", str(found.seq)).at(f"/blobs/{place}/size", len(data), "bytes"), "at": at,
         "end": end, "total": len(data),

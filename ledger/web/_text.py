@@ -25,6 +25,8 @@ MOST_SHOWN = 64 << 10
 """How many bytes of one text a page shows at once."""
 
 _AROUND = 2 << 10
+_MOST_DRAWN = 1 << 20
+_LEAST_SHOWN = 1 << 10
 _MOST_EXCERPTS = 8
 _UNUSUAL = re.compile(r"[^ -~\n\t]+")
 _CONTROLS = (
@@ -110,14 +112,21 @@ def excerpts(text: str | bytes, marks: Sequence[Mark] = (), most: int = MOST_SHO
             wanted[-1] = (wanted[-1][0], max(wanted[-1][1], end))
         elif len(wanted) <= _MOST_EXCERPTS:
             wanted.append((begin, end))
-    found: list[Excerpt] = []
-    for begin, end in ((_whole(data, begin, errors)[0], _whole(data, end, errors)[0]) for begin, end in wanted):
+    return [_excerpt(data, _whole(data, begin, errors)[0], end, marks, errors) for begin, end in wanted]
+
+
+def _excerpt(data: bytes, begin: int, end: int, marks: Sequence[Mark], errors: _Errors) -> Excerpt:
+    """A piece of the text; less of it where nearly every character of it has to be spelled out."""
+    while True:
+        end = _whole(data, end, errors)[0]
         here = [
             replace(mark, start=mark.start - begin, end=mark.end - begin)
             for mark in marks if mark.start < end and begin < mark.end
         ]  # fmt: skip
-        found.append(Excerpt(begin, end, _drawn(data[begin:end], here, errors)))
-    return found
+        drawn = _drawn(data[begin:end], here, errors)
+        if len(drawn) <= _MOST_DRAWN or end - begin <= _LEAST_SHOWN:
+            return Excerpt(begin, end, drawn)
+        end = begin + (end - begin) // 2
 
 
 def _whole(data: bytes, at: int, errors: _Errors) -> tuple[int, int]:
