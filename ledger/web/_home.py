@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from ledger._errors import LedgerError
 from ledger._runs import list_runs
@@ -21,7 +22,10 @@ from ledger.web._verdict import verdict_of
 
 __all__ = ["RunShown", "home", "start_warming", "warm"]
 
+T = TypeVar("T")
+
 _A_PAGE = 25
+_PATIENCE = 2.0
 _COUNT = "SELECT count(*) FROM events WHERE kind = 'plan'"
 _IDS = "SELECT run FROM main.events WHERE kind = 'plan' ORDER BY seq DESC LIMIT ? OFFSET ?"
 
@@ -31,7 +35,8 @@ class RunShown:
     """A run as the first page tells of it: its row of `ledger runs`, and what its cells and primary figures came to.
 
     `rules` is the first rule set of its plan, of which `bar` and `first` are; `others` are the figures under the rest.
-    `as_of` is the event that the figures speak of, where they are being worked out again.
+    `as_of` is the event that the figures speak of, where they are being worked out again; `awaited` says that some are
+    being worked out for the first time.
     """
 
     row: Mapping[str, Any]
@@ -43,6 +48,7 @@ class RunShown:
     first: Sequence[Headline]
     others: Sequence[Headline]
     as_of: Figure | None
+    awaited: bool
     problem: str
 
 
@@ -68,8 +74,10 @@ def home(view: View) -> Page:
         raise PageMissing(f"the runs end on page {pages}; there is no page {page}")
     start = (page - 1) * _A_PAGE
     standing, marks_of = _standing(view)
+    # All of a page's runs together: whoever asks first sees what there is, and not a page that doesn't come.
+    end = None if view.fixed else time.monotonic() + _PATIENCE
     runs = [
-        _shown(view, start + at, row, standing)
+        _shown(view, start + at, row, standing, end)
         for at, row in enumerate(list_runs(view.ledger, among=_ids(view.ledger, start), standing=standing))
     ]
     values = {
@@ -109,42 +117,61 @@ def _as_of(size: int) -> Figure:
     return sql(f"SELECT seq FROM events WHERE seq = {size}", size)  # noqa: S608 - a number
 
 
-def _shown(view: View, at: int, row: Mapping[str, Any], standing: Mapping[str, Standing]) -> RunShown:
+class _Desk:
+    """Where a page gets what is dear about one run from. It waits for it until `end`, or for as long as it takes."""
+
+    def __init__(self, view: View, end: float | None) -> None:
+        self.view = view
+        self._end = end
+        self.sizes: list[int] = []
+        self.awaited = False
+
+    def get(self, run: str, key: Hashable, work: Callable[[Ledger], T]) -> T | None:
+        """What `work` makes of a run's own events; None where it isn't there yet."""
+        view = self.view
+        if self._end is None:
+            found = view.memory.kept(view.ledger, view.size, run, key, work, own=True)
+        else:
+            left = max(0.0, self._end - time.monotonic())
+            found = view.memory.soon(view.ledger, view.size, run, key, work, patience=left, own=True)
+        if found is None:
+            self.awaited = True
+            return None
+        if not found.current:
+            self.sizes.append(found.size)
+        return found.value
+
+
+def _shown(
+    view: View, at: int, row: Mapping[str, Any], standing: Mapping[str, Standing], end: float | None = None
+) -> RunShown:  # fmt: skip
     run, rules = str(row["run"]), str(next(iter(row["rules"] or ()), ""))
     source = cli("ledger", "runs")
+    desk = _Desk(view, end)
     bar: Sequence[Segment] = ()
-    sizes: list[int] = []
     if rules:
-        counted = view.memory.kept(
-            view.ledger, view.size, run, ("home.outcomes", run, rules),
-            partial(count_outcomes, run=run, rules=rules), own=True,
-        )  # fmt: skip
-        bar = outcome_bar(run, rules, int(row["planned"]), counted.value)
-        sizes += [] if counted.current else [counted.size]
-    found, problem = _headlines(view, run, sizes)
+        counted = desk.get(run, ("home.outcomes", run, rules), partial(count_outcomes, run=run, rules=rules))
+        bar = () if counted is None else outcome_bar(run, rules, int(row["planned"]), counted)
+    found, problem = _headlines(desk, run)
     return RunShown(
         row, source.at(f"/runs/{at}/planned", row["planned"]), source.at(f"/runs/{at}/asked", row["asked"]),
         standing.get(run, Standing()), rules, bar, [each for each in found if each.rules == rules],
-        [each for each in found if each.rules != rules], _as_of(min(sizes)) if sizes else None, problem,
+        [each for each in found if each.rules != rules], _as_of(min(desk.sizes)) if desk.sizes else None, desk.awaited,
+        problem,
     )  # fmt: skip
 
 
-def _headlines(view: View, run: str, sizes: list[int]) -> tuple[Sequence[Headline], str]:
+def _headlines(desk: _Desk, run: str) -> tuple[Sequence[Headline], str]:
     """A run's primary figures by every package that has some; why there are none, where that failed."""
     found: list[Headline] = []
     for pages in all_pages():
         if pages.headlines is None:
             continue
+        work = partial(_headlines_of, view=desk.view, pages=pages, run=run)
         try:
-            kept = view.memory.kept(
-                view.ledger, view.size, run, ("home.headlines", pages.name, run),
-                partial(_headlines_of, view=view, pages=pages, run=run), own=True,
-            )  # fmt: skip
+            found += desk.get(run, ("home.headlines", pages.name, run), work) or ()
         except (LedgerError, *pages.errors) as problem:
             return found, str(problem)
-        found += kept.value
-        if not kept.current:
-            sizes.append(kept.size)
     return found, ""
 
 

@@ -7,6 +7,7 @@ else, and what was being worked out of an older moment then is not kept.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections import OrderedDict
@@ -16,6 +17,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
+from ledger._errors import LedgerError
 from ledger._store import Ledger
 
 __all__ = ["Kept", "Memory"]
@@ -71,6 +73,8 @@ class Memory:
         self._at_work: dict[Hashable, threading.Event] = {}
         self._waiting: OrderedDict[Hashable, Callable[[Ledger], Any]] = OrderedDict()
         self._worker: threading.Thread | None = None
+        self._made = threading.Event()
+        self._failed: set[Hashable] = set()
         self._depth = _Depth()
         self._closed = False
 
@@ -132,6 +136,37 @@ class Memory:
             mine.set()
         return Kept(value, size, current=True)
 
+    def soon(
+        self, ledger: Ledger, size: int, run: str, key: Hashable, work: Callable[[Ledger], T], *, patience: float,
+        own: bool = False,
+    ) -> Kept[T] | None:  # fmt: skip
+        """As `kept`, but made in the background, and waited for so many seconds at most: None where it isn't there yet.
+
+        A value may come out of a later moment than that of `size`; it is then marked as not current.
+        """
+        newest = self.touched(ledger, size, run, own=own)
+        end = time.monotonic() + patience
+        while True:
+            with self._lock:
+                found = self._known(key, newest, size, work)
+                if found is not None:
+                    return found
+                entry = self._entries.get(key)
+                if entry is not None and entry.size > size:
+                    return Kept(cast("T", entry.value), entry.size, current=False)
+                # What is quick isn't worth a later moment; and what failed fails again, for whoever asks to tell of.
+                here = entry is not None or key in self._failed
+                self._failed.discard(key)
+                if not here:
+                    self._later(key, work)
+                waited = self._made
+            if here:
+                return self.kept(ledger, size, run, key, work, own=own)
+            left = end - time.monotonic()
+            if left <= 0 or self._closed:
+                return None
+            waited.wait(left)
+
     def _make(self, ledger: Ledger, size: int, key: Hashable, work: Callable[[Ledger], T]) -> T:
         depth = self._depth
         outside, depth.spared = depth.spared, 0.0
@@ -184,26 +219,51 @@ class Memory:
             self._worker.start()
 
     def _work(self) -> None:
-        while True:
+        try:
+            with Ledger.open(self.path, read_only=True) as ledger:
+                while self._work_on(ledger):
+                    pass
+        except (LedgerError, sqlite3.Error):
             with self._lock:
-                if not self._waiting or self._closed:
-                    self._worker = None
-                    return
-                key, work = self._waiting.popitem(last=False)
-                self._at_work[key] = mine = threading.Event()
-            try:
-                with Ledger.open(self.path, read_only=True) as ledger, ledger.at_one_moment():
-                    size, _ = ledger.head()
-                    self.touched(ledger, size, "")
-                    self._make(ledger, size, key, work)
-            except Exception:  # noqa: BLE001 - the page that asks next works it out itself, and tells what is wrong
-                with self._lock:
-                    gone = self._entries.pop(key, None)
-                    self._rows -= gone.rows if gone else 0
-            finally:
-                with self._lock:
-                    del self._at_work[key]
-                mine.set()
+                self._failed.update(self._waiting)
+                self._waiting.clear()
+                self._worker = None
+                self._tell()
+
+    def _work_on(self, ledger: Ledger) -> bool:
+        """Make what waits longest; False, and no longer the worker, where nothing waits."""
+        with self._lock:
+            if not self._waiting or self._closed:
+                self._worker = None
+                return False
+            key, work = self._waiting.popitem(last=False)
+            mine = threading.Event()
+            other = self._at_work.setdefault(key, mine)
+        if other is not mine:
+            # Somebody who couldn't wait makes it already.
+            other.wait()
+            return True
+        try:
+            with ledger.at_one_moment():
+                size, _ = ledger.head()
+                self.touched(ledger, size, "")
+                self._make(ledger, size, key, work)
+        except Exception:  # noqa: BLE001 - the page that asks next works it out itself, and tells what is wrong
+            with self._lock:
+                gone = self._entries.pop(key, None)
+                self._rows -= gone.rows if gone else 0
+                self._failed.add(key)
+        finally:
+            with self._lock:
+                del self._at_work[key]
+                self._tell()
+            mine.set()
+        return True
+
+    def _tell(self) -> None:
+        """Wake who waits for whatever was made. The caller holds the lock."""
+        self._made.set()
+        self._made = threading.Event()
 
     def room(self, key: Hashable, make: Callable[[], T]) -> T:
         """A thing of which a ledger has one, made when it is first asked for (a search index, a verifier).

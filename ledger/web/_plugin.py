@@ -15,6 +15,7 @@ from datasette import hookimpl  # pyright: ignore[reportMissingTypeStubs]
 from ledger._errors import LedgerError
 from ledger._screen import printable
 from ledger.web import _answering, _canned, _faults, _later, _narrow, _tables
+from ledger.web._home import start_warming
 from ledger.web._shelves import is_ledger, ledger_names, may_see, shelf_of, stale, tables_end
 
 __all__ = [
@@ -45,8 +46,16 @@ def startup(datasette: Any) -> Callable[[], Awaitable[None]]:
             datasette._settings["suggest_facets"] = False
             await _say_what_is_stale(datasette, name)
             await _later.tell(datasette, name)
+            _warm(datasette, name)
 
     return start
+
+
+def _warm(datasette: Any, name: str) -> None:
+    shelf = shelf_of(datasette, name)
+    if shelf is not None:
+        # The first visitor of the first page doesn't wait for what every visitor is shown.
+        start_warming(shelf)
 
 
 async def _say_what_is_stale(datasette: Any, name: str) -> None:
