@@ -43,7 +43,7 @@ class Bytes:
     @property
     def whole(self) -> bool:
         """Whether all of it is drawn."""
-        return bool(self.pieces) and self.pieces[-1].end >= self.length
+        return len(self.pieces) == 1 and self.pieces[0].end >= self.length
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Piece:
     @property
     def whole(self) -> bool:
         """Whether all of a text is drawn."""
-        return bool(self.pieces) and self.pieces[-1].end >= self.length
+        return len(self.pieces) == 1 and self.pieces[0].end >= self.length
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,14 @@ def _no_text(found: Sequence[Sequence[Reading]]) -> Sequence[tuple[str, str]]:
     """Why there is no text to show, by rule set: only where none of them has one."""
     if any(mine[0].again.text is not None for mine in found):
         return ()
-    return list(dict.fromkeys((mine[0].label, mine[0].again.why) for mine in found if mine[0].scoring.evidence))
+    return list(dict.fromkeys((mine[0].label, _why_no_text(mine[0])) for mine in found if mine[0].scoring.evidence))
+
+
+def _why_no_text(reading: Reading) -> str:
+    evidence = reading.scoring.evidence
+    if evidence is not None and evidence.event.kind in ("fault", "request"):
+        return "no response came"
+    return reading.again.why or "what came holds no text of an answer"
 
 
 def _events(ledger: Ledger, story: Story) -> list[_Told]:

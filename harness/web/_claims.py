@@ -21,7 +21,7 @@ from ledger.web import Excerpt, Figure, Mark, excerpts, tree
 
 __all__ = ["Cited", "Claim", "claims_of"]
 
-_MOST_CLAIMS = 100
+_MOST_CLAIMS = 50
 _BESIDE = ("proposal", "reason", "reasons")
 
 
@@ -33,6 +33,7 @@ class Cited:
     note: str
     pieces: Sequence[Excerpt]
     whole: bool
+    length: int
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Claim:
 def claims_of(
     item: Item, body: Confirm, thaw: Thawed, value: JSON, case: Case | None, numbers: Numbers
 ) -> tuple[list[Claim], int]:
-    """The claims of a confirm event in the order of the answer, and how many are left out past the first hundred.
+    """The claims of a confirm event in the order of the answer, and how many are left out past the first fifty.
 
     `value` is the answer that was parsed, None where it can't be had.
     """
@@ -125,5 +126,7 @@ def _cited(found: Evidence) -> Cited:
         return len(found.text[:place].encode("utf-8", "surrogatepass"))
 
     pieces = excerpts(found.text, [Mark(at(start), at(end), "cited", "cited") for start, end in found.spans])
-    whole = pieces[-1].end >= at(len(found.text))
-    return Cited(found.item, found.note, pieces if found.text else (), whole)
+    length = at(len(found.text))
+    return Cited(
+        found.item, found.note, pieces if found.text else (), len(pieces) == 1 and pieces[0].end >= length, length
+    )

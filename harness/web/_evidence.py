@@ -49,9 +49,7 @@ def said_of(value: JSON, claim: Mapping[str, Any]) -> JSON:
     return None
 
 
-def _authority(
-    case_input: JSON, claim: Mapping[str, Any], said: JSON, rules: Mapping[str, Any]
-) -> Sequence[Evidence]:
+def _authority(case_input: JSON, claim: Mapping[str, Any], said: JSON, rules: Mapping[str, Any]) -> Sequence[Evidence]:
     from harness.suites.authority._case import items
     from harness.suites.authority._confirm import locate
 

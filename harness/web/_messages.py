@@ -124,4 +124,3 @@ def _as_json(value: Any) -> Part:
         return Part("json", json.dumps(value, ensure_ascii=False))
     except (RecursionError, ValueError):
         return Part("json", '"nested deeper than this page folds"')
-

@@ -90,7 +90,7 @@ class Heard:
     @property
     def whole(self) -> bool:
         """Whether all of the text is drawn."""
-        return self.pieces[-1].end >= self.length
+        return len(self.pieces) == 1 and self.pieces[0].end >= self.length
 
     @property
     def reasoning_whole(self) -> bool:

@@ -24,7 +24,7 @@ from ledger.web import View
 
 __all__ = ["Again", "Thawed", "read_again", "thawed"]
 
-_MOST_READ = 512 << 10
+_MOST_READ = 128 << 10
 """Bytes of a reply that are read and derived anew for a page; of a longer one the text alone is taken."""
 
 
