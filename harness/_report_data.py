@@ -28,7 +28,7 @@ __all__ = ["RENDERER", "REPORT_FORMAT", "REPORT_VERSION", "AsOf", "Data", "colle
 REPORT_FORMAT = "eval-ledger/report"
 REPORT_VERSION = 1
 """The version of the data's form: keys are added under the same version, and never change their meaning."""
-RENDERER = 2
+RENDERER = 3
 """Raised with every change of what the same data look like: a report of another renderer is held against the bytes that
 the ledger recorded, and not drawn again."""
 

@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 _WIDTH = 400
 _LEFT, _RIGHT = 4, 4
 _STEP = 34
-_LETTER = 5.6
+_LETTER = 6.4
 _MOST_BARS = 20
 
 
