@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from harness._clusters import clustered_intervals
@@ -20,12 +19,9 @@ _BOARD = "SELECT candidate, rules, metric, kind, is_primary, k, n, rate, low, hi
 
 def headlines(view: View, run: str) -> Sequence[Headline]:
     """The primary metrics' figures under every rule set, by candidate; nothing for a probe, which has none."""
-    key = ("harness.headlines", run)
-    # A taint or a supersession marks a figure, and changes none.
-    rows = view.memory.kept(view.ledger, view.size, run, key, partial(_rows, run), own=True).value
     source = cli("harness", "report", run)
     found: list[Headline] = []
-    for at, row in rows:
+    for at, row in _rows(run, view.ledger):
         place = f"/scoreboard/{at}"
         found.append(
             Headline(

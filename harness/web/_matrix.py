@@ -13,7 +13,7 @@ from harness.web._quote import literal, select
 from harness.web._words import anchor
 from ledger.web import Figure, View, sql
 
-__all__ = ["PAGE", "STAGES", "Choice", "Matrix", "Square", "choice_of", "is_narrowed", "matrix"]
+__all__ = ["PAGE", "STAGES", "Choice", "Matrix", "Square", "choice_of", "is_narrowed", "matrix", "squares"]
 
 PAGE = 100
 STAGES = ("asked", "reply", "parse", "confirm", "score")
@@ -233,13 +233,13 @@ def _row(view: View, run: str, choice: Choice, cell: CellRow, reading: Reading) 
     return {
         "cell": anchor(view, Markup("{}").format(cell.cell), "cell", link, run=run, cell=cell.cell),
         "case": anchor(view, case, "cell", link, run=run, cell=cell.cell),
-        "candidate": cell.candidate, "arm": cell.arm, "epoch": cell.epoch, "squares": _squares(reading),
+        "candidate": cell.candidate, "arm": cell.arm, "epoch": cell.epoch, "squares": squares(reading),
         "outcome": reading.outcome, "value": value, "verdict": reading.verdict, "stage": reading.stage,
         "reason": reading.reason, "domain": reading.domain, "metric": metric,
     }  # fmt: skip
 
 
-def _squares(reading: Reading) -> Sequence[Square]:
+def squares(reading: Reading) -> Sequence[Square]:
     """How far the cell came: passed up to where it stopped, and not reached after it."""
     if reading.outcome != "unmeasured":
         return [Square("passed", "passed")] * len(STAGES)

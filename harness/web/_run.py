@@ -136,7 +136,7 @@ def _repeats(data: Row) -> Sequence[Row]:
             **{name: source.at(f"/repeatability/{at}/{name}", row[name]) for name in ("changed", "repeated", "cases")},
         }
         for at, row in enumerate(data["repeatability"])
-    ]
+    ]  # fmt: skip
 
 
 def _events(ledger: Ledger, run: str) -> Sequence[Row]:
