@@ -20,7 +20,7 @@ from blake3 import blake3
 
 from ledger._canonical import canonical, load
 from ledger._errors import BadBody, BadLine, LedgerError, NotFound
-from ledger._event import HASH, INTEGER, Event, commitment, hash_of
+from ledger._event import HASH, INTEGER, Event, commits, hash_of
 from ledger._pointer import pointer_from_fragment, pointer_to_fragment, resolve
 from ledger._store import Ledger
 
@@ -164,13 +164,8 @@ def _unsound(event: Event) -> list[str]:
         line = b""
     if hash_of(line) != event.hash:
         problems.append(f"event {event.seq} doesn't match its own hash (`ledger verify` says more)")
-    if event.body is not None:
-        try:
-            sound = commitment(bytes.fromhex(event.salt or ""), event.body.encode("utf-8")) == event.body_hash
-        except ValueError:
-            sound = False
-        if not sound:
-            problems.append(f"the body of event {event.seq} doesn't match its commitment (`ledger verify` says more)")
+    if event.body is not None and not commits(event.salt, event.body.encode("utf-8"), event.body_hash):
+        problems.append(f"the body of event {event.seq} doesn't match its commitment (`ledger verify` says more)")
     return problems
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Event",
     "Line",
     "commitment",
+    "commits",
     "make_line",
     "new_run_id",
     "now_text",
@@ -177,6 +178,14 @@ def hash_of(data: bytes) -> str:
 def commitment(salt: bytes, data: bytes) -> str:
     """BLAKE3(salt ‖ data) in hex: shows nothing of `data`, not even of one guessable bit, without the salt."""
     return blake3(salt + data).hexdigest()
+
+
+def commits(salt: str | None, data: bytes, digest: str) -> bool:
+    """Whether a stored salt and bytes give the commitment `digest`; never without a salt of the format's form."""
+    # Python forgives white space between hex digits; the format doesn't.
+    if salt is None or not COLUMN_GRAMMAR["salt"].fullmatch(salt.encode("utf-8", "surrogatepass")):
+        return False
+    return commitment(bytes.fromhex(salt), data) == digest
 
 
 def now_text() -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ledger._errors import NotFound
-from ledger._event import Event, commitment, hash_of
+from ledger._event import Event, commits, hash_of
 from ledger._packed import unpacked
 from ledger._store import Ledger
 from ledger._withheld import withheld_by
@@ -132,7 +132,7 @@ def inspect(ledger: Ledger, wanted: str) -> Seen:
         line = event.line
     except UnicodeEncodeError:
         line = b""
-    body_matches = event.body is None or _commits(event.salt, event.body.encode("utf-8"), event.body_hash)
+    body_matches = event.body is None or commits(event.salt, event.body.encode("utf-8"), event.body_hash)
     effects = ledger.rows("SELECT effect FROM main.edges WHERE cause = ? ORDER BY effect", (event.seq,))
     return Seen(
         event, line.decode("ascii"), hash_of(line) == event.hash, body_matches,
@@ -144,13 +144,6 @@ def inspect(ledger: Ledger, wanted: str) -> Seen:
 def _why_gone(ledger: Ledger, target: int | str) -> str:
     by = withheld_by(ledger, target)
     return f"{_WITHHELD}{by[0]} ({by[1]}: {by[2]})" if by else "GONE, and no redaction names it"
-
-
-def _commits(salt: str | None, data: bytes, digest: str) -> bool:
-    try:
-        return salt is not None and commitment(bytes.fromhex(salt), data) == digest
-    except ValueError:
-        return False
 
 
 def blob_names(event: Event) -> dict[str, str]:
@@ -210,6 +203,6 @@ def _seen(ledger: Ledger, event: Event, row: Mapping[str, Any], name: str) -> tu
         data = unpacked(row["encoding"], row["data"], _size(event, name))
     except ValueError as problem:
         return SeenBlob(name, digest, None, f"can't be read: {problem}"), None
-    fits = _commits(row["salt"], data, digest)
+    fits = commits(row["salt"], data, digest)
     state = "not named by the body" if event.body is not None and not name else "matches"
     return SeenBlob(name, digest, len(data), state if fits else "DOES NOT MATCH its hash"), data
