@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -44,6 +45,8 @@ def serve(
     if static is not None:
         from ledger.web._files import write_pages
 
+        # Ended from outside: what was begun beside DIR goes away, as after Ctrl-C.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         done = write_pages(db, static, run=run, report=report, told=tell)
         print(printable(f"{done.index}: {done.pages:,} pages and {done.files:,} files, {done.bytes:,} bytes"))
         return

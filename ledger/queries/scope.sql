@@ -15,7 +15,8 @@ told AS (
 )
 SELECT seq FROM own
 UNION
-SELECT edges.cause FROM own CROSS JOIN main.edges ON edges.effect = own.seq
+-- Not by the edges, which are ordered by cause.
+SELECT cause.value FROM main.events AS effect CROSS JOIN json_each(effect.causes) AS cause WHERE effect.run = :run
 UNION
 SELECT seq FROM told
 UNION

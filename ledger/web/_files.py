@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ _DOWNLOADS = {"line": "events/{seq}.line.txt", "body": "events/{seq}.body.json",
 _EVENT_ROUTES = frozenset({"event", "blob", *_DOWNLOADS})
 # How far into a blob pages go; the .bin beside them has all of it.
 _MOST_AT = {"hex": 64 << 10, "text": 1 << 20}
-_SAID_EACH = 1_000
+_SAID_EACH = 5.0
 
 Query = tuple[tuple[str, str], ...]
 
@@ -139,12 +140,12 @@ class _Site:
             address = _address(route, None, parts)
             if address is not None:
                 self.file_for(address, None)
-        said = 0
+        said = time.monotonic()
         while self._waiting or self._narrowed:
             address = self._waiting.popleft() if self._waiting else self._narrowed.popleft()
             self._draw(address)
-            if self.pages - said >= _SAID_EACH:
-                said = self.pages
+            if time.monotonic() - said >= _SAID_EACH:
+                said = time.monotonic()
                 left = len(self._waiting) + len(self._narrowed)
                 told(f"{self.pages:,} pages written, {left:,} more are known")
 

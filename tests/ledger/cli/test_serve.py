@@ -1,0 +1,170 @@
+"""`ledger serve` as a real process: it answers, says where, refuses what it can't do, and ends cleanly."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from ledger import Draft, Ledger, kinds
+from tests.ledger.cli.conftest import Command
+
+Start = Callable[..., tuple[Any, str]]
+
+
+@pytest.fixture
+def start(command: Command, path: Path) -> Generator[Start]:
+    """Starts the server in the folder of a ledger; gives the process and the address that it printed."""
+    running: list[Any] = []
+
+    def begin(*arguments: str) -> tuple[Any, str]:
+        process = command.popen("serve", *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        running.append(process)
+        line = process.stdout.readline().decode()
+        assert line, process.stderr.read().decode()
+        return process, line.split(" ")[0]
+
+    assert path.parent == command.folder
+    yield begin
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def ended(process: Any) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=20)
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_answers_where_it_says_and_a_signal_ends_it_without_a_word(start: Start, how: signal.Signals) -> None:
+    process, address = start("--port", "0")
+    assert address.startswith("http://127.0.0.1:") and address.endswith("/-/ledger")
+    with httpx.Client() as client:
+        # The connection stays open: it mustn't keep the server from ending.
+        answer = client.get(address)
+        assert answer.status_code == 200 and "eval-ledger/local" in answer.text
+        assert client.get(address.replace("/-/ledger", "/nope")).status_code == 404
+        process.send_signal(how)
+        assert ended(process) == (0, "", "")
+
+
+def test_the_address_is_one_line_that_names_the_ledger(start: Start, command: Command) -> None:
+    process = command.popen("serve", "--port", "0", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        line = process.stdout.readline().decode()
+        assert line.startswith("http://127.0.0.1:") and line.endswith(" shows ledger.db; Ctrl-C ends it\n")
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert ended(process) == (0, "", "")
+
+
+def test_a_port_that_is_taken_is_a_sentence(command: Command, path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = command("serve", "--port", port)
+    assert (done.status, done.out) == (2, "")
+    assert done.err == (
+        f"error: 127.0.0.1, port {port} is taken by another program; --port 0 takes a free one\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--db", "nope.db"], "there is no ledger at nope.db"),
+        (["--db", "."], ". is a folder, not a ledger"),
+        (["--db", "text.db"], "text.db can't be read as a ledger"),
+        (["--port", "70000"], "65535"),
+        (["--host", "203.0.113.7"], "203.0.113.7, port 8001 can't be had"),
+        (["--host", "no such host"], "'no such host' is no address of this machine"),
+        (["--run", "latest"], "give --static DIR as well"),
+        (["--static", "out", "--run", "latest", "--report", "3"], "exclude each other"),
+    ],
+)
+def test_what_cannot_be_served_is_a_sentence_and_status_2(
+    command: Command, path: Path, arguments: list[str], said: str
+) -> None:
+    (command.folder / "text.db").write_text("no ledger\n" * 50)
+    done = command("serve", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert said in done.err and done.err.startswith("error: ") and done.err.count("\n") == 1
+
+
+def test_an_address_that_others_reach_is_warned_of(start: Start) -> None:
+    process, address = start("--port", "0", "--host", "0.0.0.0")
+    assert httpx.get(address).status_code == 200
+    process.send_signal(signal.SIGTERM)
+    status, _, err = ended(process)
+    assert (status, err) == (0, "warning: everyone who reaches 0.0.0.0 can read this ledger; there is no password\n")
+
+
+def test_behind_a_prefix_every_link_has_it(start: Start) -> None:
+    _, address = start("--port", "0", "--base-url", "/evals")
+    assert address.endswith("/evals/-/ledger")
+    page = httpx.get(address)
+    assert page.status_code == 200 and 'href="/evals/-/ledger/' in page.text and 'href="/-/' not in page.text
+    # A proxy may take the prefix off, or leave it.
+    assert httpx.get(address.replace("/evals", "")).status_code == 200
+
+
+def test_a_page_of_another_site_cannot_reach_it_under_a_name_of_its_own(start: Start) -> None:
+    _, address = start("--port", "0", "--name", "Evals.example")
+    port = address.split(":")[2].partition("/")[0]
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1.evil.example", "localhost.evil.example"):
+        answer = httpx.get(address, headers={"Host": host})
+        assert answer.status_code == 421 and "ledger" in answer.text and "eval-ledger/local" not in answer.text, host
+    for host in ("localhost", f"localhost:{port}", f"[::1]:{port}", "127.0.0.1", "evals.example", "EVALS.example:443"):
+        assert httpx.get(address, headers={"Host": host}).status_code == 200, host
+
+
+def test_only_reading_is_answered_over_a_real_socket(start: Start) -> None:
+    _, address = start("--port", "0")
+    assert httpx.post(address, data={"a": "b"}).status_code == 405
+    head = httpx.head(address)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "server" not in head.headers
+
+
+def test_pages_follow_a_ledger_that_grows_and_never_hold_its_writer(start: Start, path: Path) -> None:
+    _, address = start("--port", "0")
+    one = f"{address}/ledger/head"
+    with Ledger.open(path) as ledger, httpx.Client() as client:
+        for number in range(3, 30):
+            begun = time.monotonic()
+            ledger.append(Draft(kinds.Note(text=f"note {number}")))
+            assert time.monotonic() - begun < 5
+            assert client.get(one).json()["size"] == number
+            assert f'data-size="{number}"' in client.get(address).text
+
+
+def test_the_ledger_file_is_not_written(start: Start, path: Path) -> None:
+    before = path.read_bytes()
+    _, address = start("--port", "0")
+    for page in ("", "/ledger/event/1", "/ledger/event/1/line"):
+        assert httpx.get(address + page).status_code == 200
+    base = address.removesuffix("/-/ledger")
+    write = httpx.get(f"{base}/ledger", params={"sql": "delete from events"})
+    assert write.status_code == 400
+    assert path.read_bytes() == before
+
+
+def test_a_ledger_without_a_run_has_nothing_to_write_as_files(command: Command, path: Path) -> None:
+    done = command("serve", "--static", "out")
+    assert done.status == 2 and "holds no run yet" in done.err
+    assert sorted(each.name for each in command.folder.iterdir() if "out" in each.name) == []
+
+
+def test_the_command_is_in_the_help(command: Command) -> None:
+    assert "serve" in command("--help").out
+    told = command("serve", "--help").out
+    for option in ("--db", "--port", "--host", "--base-url", "--open", "--static", "--run", "--report", "--name"):
+        assert option in told
