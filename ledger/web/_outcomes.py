@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 
+from ledger._screen import shown
 from ledger._store import Ledger
 from ledger.web._figure import Figure, sql
 
@@ -37,8 +39,14 @@ def count_outcomes(ledger: Ledger, run: str, rules: str) -> Mapping[str, int]:
 
 
 def quoted(text: str) -> str:
-    """A text as a literal of SQL."""
-    return "'" + text.replace("'", "''") + "'"
+    """A text as a literal of SQL. What would act or hide, where a person reads it, stands there as its number."""
+    pieces = (
+        f"char({', '.join(str(ord(each)) for each in piece)})"
+        if not shown(piece[0])
+        else f"""'{piece.replace("'", "''")}'"""
+        for piece in ("".join(part) for _, part in groupby(text, shown))
+    )
+    return " || ".join(pieces) or "''"
 
 
 def outcome_bar(run: str, rules: str, planned: int, counts: Mapping[str, int]) -> Sequence[Segment]:

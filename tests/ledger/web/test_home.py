@@ -1,0 +1,316 @@
+"""The first page: its numbers are the command line's, every run is there, and nothing on it acts."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger import Draft, Ledger, hold_run, kinds, new_run_id, supersede
+from ledger._lineage import taint
+from ledger._runs import list_runs
+from ledger.web import _home as home_module
+from ledger.web._home import warm
+from ledger.web._reading import Shelf
+from tests.ledger.ledgers import DIGEST, example_draft
+from tests.ledger.lineages import RULES, RUNS, Lineage, make_lineage
+from tests.ledger.web.pages import Served
+
+
+def plan(
+    ledger: Ledger, *, run: str = "", name: str = "", tags: tuple[str, ...] = (), purpose: str = "evaluation",
+    rules: tuple[str, ...] = (), cells: int = 0,
+) -> str:  # fmt: skip
+    run = run or new_run_id()
+    body = kinds.Plan(
+        name=name, tags=list(tags), purpose=purpose, suite="sums" if purpose == "evaluation" else "",  # type: ignore
+        ask="text", fixtures=[],
+        rules=[
+            kinds.PlanRules(
+                name=label.partition("@")[0], label=label, identity=DIGEST, freeze=1,
+                metrics=[kinds.PlanMetric(name="exact", kind="rate", planned=cells, primary=True)],
+            )
+            for label in rules
+        ],
+        candidates=[], arms=[], epochs=1, limit=None, cells=cells, via="live", environment={}, code={},
+    )  # fmt: skip
+    ledger.append(Draft(body, run=run))
+    return run
+
+
+def score(run: str, cell: int, outcome: Any, rules: str, stage: str = "", reason: str = "") -> Draft:
+    body = kinds.Score(
+        rules=rules, outcome=outcome, status="parsed", stage=stage, reason=reason, domain="", value=None,
+        applies=["exact"], metrics={},
+    )  # fmt: skip
+    return Draft(body, run=run, cell=cell)
+
+
+@pytest.fixture
+def lineage(tmp_path: Path) -> Iterator[Lineage]:
+    found = make_lineage(tmp_path / "ledger.db")
+    with found.ledger:
+        yield found
+
+
+def drawn(path: Path, address: str = "/-/ledger/", status: int = 200) -> str:
+    """The page, once nothing on it is being worked out."""
+    served = Served(path)
+    end = time.monotonic() + 60
+    while True:
+        answer = served(address)
+        assert answer.status_code == status, answer.text
+        if "being worked out" not in answer.text:
+            return str(answer.text)
+        assert time.monotonic() < end
+
+
+def cards(html: str) -> list[str]:
+    """What the page says of each run, in order."""
+    return re.findall(r"<article>(.*?)</article>", html, re.DOTALL)
+
+
+def words(html: str) -> str:
+    return " ".join(unescape(re.sub("<[^>]*>", " ", re.sub("</?(?:bdi|data|strong|mark|span)[^>]*>", "", html))).split())
+
+
+def figures(html: str) -> list[tuple[Any, str, str, str]]:
+    """(value, command, pointer, query) of every number."""
+    found: list[tuple[Any, str, str, str]] = []
+    for attributes in re.findall(r"<data ([^>]*)>", html):
+        have = dict(re.findall(r'([a-z-]+)="([^"]*)"', attributes))
+        said = {name: unescape(value) for name, value in have.items()}
+        found.append(
+            (json.loads(said["value"]), said.get("data-cli", ""), said.get("data-at", ""), said.get("data-sql", ""))
+        )
+    return found
+
+
+def at(document: Any, pointer: str) -> Any:
+    for token in pointer.split("/")[1:]:
+        document = document[int(token) if isinstance(document, list) else token]
+    return document
+
+
+def test_every_number_is_what_its_command_or_query_gives(lineage: Lineage) -> None:
+    for outcome, cell in (("incorrect", 1), ("unmeasured", 2), ("graded", 3), ("correct", 4)):
+        lineage.ledger.append(score(RUNS[1], cell, outcome, RULES[0], "parse", "no_json"))
+    run = plan(lineage.ledger, name="it's", rules=("odd'rules@0",), cells=7)
+    lineage.ledger.append(score(run, 1, "correct", "odd'rules@0"), score(run, 2, "incorrect", "other"))
+    listed = {"runs": list(list_runs(lineage.ledger))}
+    html = drawn(lineage.ledger.path)
+    queried = listed_count = 0
+    with closing(sqlite3.connect(lineage.ledger.path)) as connection:
+        for value, command, pointer, query in figures(html):
+            if query:
+                assert connection.execute(query).fetchone() == (value,), query
+                queried += 1
+            elif command == "ledger runs":
+                assert at(listed, pointer) == value, pointer
+                listed_count += 1
+    assert listed_count == 2 * 3
+    assert queried == 2 + 2 + 4 + 2
+
+
+def test_outcomes_count_the_last_score_of_each_cell_and_leave_nothing_out(lineage: Lineage) -> None:
+    lineage.ledger.append(score(RUNS[1], 1, "incorrect", RULES[0]), score(RUNS[1], 2, "unmeasured", RULES[0]))
+    run = plan(lineage.ledger, name="hardly asked", rules=("r@0",), cells=7)
+    lineage.ledger.append(score(run, 1, "graded", "r@0"))
+    first, second, third = cards(drawn(lineage.ledger.path))
+    assert "0 correct, 1 graded, 6 unmeasured under r@0" in words(first)
+    assert f"2 correct, 1 incorrect, 1 unmeasured under {RULES[0]}" in words(second)
+    assert f"4 correct, 0 unmeasured under {RULES[0]}" in words(third)
+    widths = [
+        float(each)
+        for each in re.findall(r'<rect class="(?:correct|incorrect|unmeasured)"[^>]* width="([0-9.]+)"', second)
+    ]
+    assert widths == [120.0, 60.0, 60.0]
+
+
+def test_runs_stand_newest_first_each_with_links_to_its_pages_and_tables(lineage: Lineage) -> None:
+    html = drawn(lineage.ledger.path)
+    found = cards(html)
+    assert len(found) == 2
+    for card, run in zip(found, reversed(RUNS), strict=True):
+        assert f'href="/ledger/cells?run__exact={run}"' in card
+        assert run in words(card)
+
+
+def test_a_superseded_run_is_struck_and_there_with_its_successor_and_the_reason(lineage: Lineage) -> None:
+    done = supersede(lineage.ledger, RUNS[0], by=RUNS[1], category="parser", reason="read <b>wrongly</b>")
+    newer, older = cards(drawn(lineage.ledger.path))
+    assert "superseded" not in words(newer)
+    assert '<h3 class="gone">' in older
+    assert '<h3 class="gone">' not in newer
+    assert RUNS[1] in older
+    assert f'href="/-/ledger/ledger/event/{done.event.seq}"' in older
+    assert "(parser): read <b>wrongly</b>" in words(older)
+    assert "<b>" not in older
+
+
+def test_a_tainted_run_is_marked_with_what_and_why(lineage: Lineage) -> None:
+    event, _ = taint(lineage.ledger, f"run:{RUNS[0]}", reason="the key was wrong")
+    newer, older = cards(drawn(lineage.ledger.path))
+    assert "tainted" not in words(newer)
+    assert "tainted" in words(older)
+    assert "the key was wrong" in words(older)
+    assert f'href="/-/ledger/ledger/event/{event.seq}"' in older
+
+
+def test_notes_tags_and_accepted_components_are_shown_and_probes_are_named(path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        run = plan(ledger, name="tagged", tags=("nightly", "eu"), rules=("r@0",), cells=1)
+        ledger.append(
+            Draft(kinds.Accept(component="endpoint", before="a", after="b", reason="moved"), run=run),
+            *[Draft(kinds.Note(text=f"remark {number}"), run=run) for number in range(4)],
+        )
+        plan(ledger, purpose="probe")
+    probe, tagged = cards(drawn(path))
+    said = words(tagged)
+    assert "nightly" in said
+    assert "eu" in said
+    assert "Accepted endpoint" in said
+    assert [f"remark {number}" in said for number in range(4)] == [True] * 4
+    assert "probe" in words(probe)
+    assert "probe" not in said
+    assert "No rule set" not in probe
+
+
+def test_a_run_that_nobody_holds_was_interrupted_and_one_that_is_held_is_open(path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        run = plan(ledger, name="going", rules=("r@0",), cells=2)
+    served = Served(path)
+    with hold_run(path, run):
+        assert "open" in words(cards(served("/-/ledger/").text)[0])
+    assert "interrupted" in words(cards(served("/-/ledger/").text)[0])
+
+
+def test_an_empty_ledger_says_that_it_is_and_what_makes_a_run(path: Path) -> None:
+    html = drawn(path)
+    assert "This ledger holds no run yet." in words(html)
+    assert "harness run SUITE" in words(html)
+    assert cards(html) == []
+
+
+def test_the_head_stands_whole_and_leads_to_its_event(path: Path) -> None:
+    with Ledger.open(path, read_only=True) as ledger:
+        size, head = ledger.head()
+    assert f'<a href="/-/ledger/ledger/event/{size}"><code>{head}</code></a>' in drawn(path)
+
+
+def test_many_runs_are_paged_with_none_lost_and_a_page_too_far_is_said(path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        runs = [plan(ledger, name=f"number {number}", rules=("r@0",), cells=1) for number in range(53)]
+    served = Served(path)
+    seen: list[str] = []
+    for page in (1, 2, 3):
+        found = cards(served(f"/-/ledger/ledger?page={page}").text)
+        seen += [match[1] for card in found if (match := re.search("<code>([a-z0-9]{16})</code>", card))]
+    assert seen == runs[::-1]
+    html = served("/-/ledger/ledger?page=2").text
+    assert 'href="/-/ledger/ledger?page=1"' in html
+    assert 'href="/-/ledger/ledger?page=3"' in html
+    far = served("/-/ledger/ledger?page=4")
+    assert (far.status_code, "the runs end on page 3" in far.text) == (404, True)
+    for wrong in ("0", "x", "-1", "9" * 30):
+        assert served(f"/-/ledger/ledger?page={wrong}").status_code == 404
+
+
+def test_what_people_wrote_is_text_and_never_markup(path: Path) -> None:
+    attack = '"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x1b[31m'
+    with Ledger.open(path) as ledger:
+        run = plan(ledger, name=attack, tags=(attack,), rules=(attack,), cells=1)
+        ledger.append(
+            Draft(kinds.Note(text=attack), run=run),
+            Draft(kinds.Accept(component=attack, before="a", after="b", reason="r"), run=run),
+        )
+        supersede(ledger, run, by=None, category="operator", reason=attack)
+        taint(ledger, f"run:{run}", reason=attack)
+    html = drawn(path)
+    assert "<script>" not in html
+    assert "<img" not in html
+    assert "\u202e" not in html
+    assert "\x1b" not in html
+    assert "&lt;script&gt;alert(1)" in html
+
+
+def test_every_kind_of_event_there_is_doesn_t_keep_the_page_from_being_drawn(original: Path) -> None:
+    html = drawn(original)
+    assert len(cards(html)) == 2
+
+
+def test_a_run_that_grows_is_shown_as_it_is_now(path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        run = plan(ledger, name="growing", rules=("r@0",), cells=3)
+    served = Served(path)
+    for cell in (1, 2, 3):
+        with Ledger.open(path) as ledger:
+            ledger.append(score(run, cell, "correct", "r@0"))
+        assert f"{cell} correct, {3 - cell} unmeasured" in words(cards(served("/-/ledger/").text)[0])
+
+
+def slow(seconds: float) -> Callable[..., Any]:
+    def count(ledger: Ledger, run: str, rules: str) -> Any:
+        time.sleep(seconds)
+        return {"correct": ledger.head()[0]}
+
+    return count
+
+
+def test_nobody_waits_long_for_a_long_run_and_the_page_says_that_figures_are_coming(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Ledger.open(path) as ledger:
+        run = plan(ledger, name="long", rules=("r@0",), cells=900)
+    monkeypatch.setattr(home_module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(home_module, "count_outcomes", slow(1.5))
+    served = Served(path)
+    start = time.monotonic()
+    assert "Figures are being worked out." in words(served("/-/ledger/").text)
+    assert time.monotonic() - start < 1.4
+    while "3 correct" not in (said := words(served("/-/ledger/").text)):
+        assert time.monotonic() - start < 60
+    with Ledger.open(path) as ledger:
+        ledger.append(score(run, 1, "correct", "r@0"))
+    said = words(served("/-/ledger/").text)
+    assert "Figures as of event 3; they are being worked out again." in said
+    assert "3 correct" in said
+
+
+def test_a_visitor_after_warming_waits_for_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Ledger.open(path) as ledger:
+        plan(ledger, name="long", rules=("r@0",), cells=900)
+    monkeypatch.setattr(home_module, "count_outcomes", slow(0.0))
+    shelf = Shelf(path)
+    warm(shelf)
+    monkeypatch.setattr(home_module, "count_outcomes", lambda ledger, run, rules: pytest.fail("it was warm"))
+    with shelf.reading() as ledger:
+        view = home_module._unasked(shelf, ledger)  # pyright: ignore[reportPrivateUsage]
+        (shown,) = home_module.home(view).values["runs"]
+    assert [each.cells.value for each in shown.bar] == [3, 0, 0, 897]
+    shelf.close()
+
+
+def test_warming_what_is_no_ledger_any_more_raises_nothing(path: Path) -> None:
+    shelf = Shelf(path)
+    path.unlink()
+    warm(shelf)
+    shelf.close()
+
+
+def test_rows_of_a_few_runs_are_those_of_the_whole_list(lineage: Lineage) -> None:
+    supersede(lineage.ledger, RUNS[0], by=RUNS[1], category="parser", reason="read wrongly")
+    taint(lineage.ledger, f"run:{RUNS[0]}", reason="odd")
+    lineage.ledger.append(example_draft("note", run=RUNS[0]), example_draft("accept", run=RUNS[1]))
+    whole = list(list_runs(lineage.ledger))
+    assert list(list_runs(lineage.ledger, among=RUNS)) == whole
+    assert list(list_runs(lineage.ledger, among=RUNS[:1])) == whole[1:]
+    assert list(list_runs(lineage.ledger, among=[])) == []
