@@ -20,6 +20,7 @@ _PAGE = 2_000
 _MAX_SEQ = 2**53 - 1
 _MOST_UNNAMED = 64 << 20
 _WITHHELD = "withheld by event "
+_EFFECTS = "SELECT effect FROM main.edges WHERE cause = ? ORDER BY effect"
 _BLOBS = "SELECT hash, salt, encoding, data FROM main.blobs WHERE seq = ?"
 
 
@@ -125,18 +126,21 @@ def find_event(ledger: Ledger, wanted: str) -> Event:
     return ledger.event(int(rows[0]["seq"]))
 
 
-def inspect(ledger: Ledger, wanted: str) -> Seen:
-    """Everything about the event that a seq, a hash or the start of one names. Raises NotFound."""
+def inspect(ledger: Ledger, wanted: str, *, effects: bool = True) -> Seen:
+    """Everything about the event that a seq, a hash or the start of one names. Raises NotFound.
+
+    Without `effects` those aren't listed: a plan may have a hundred thousand.
+    """
     event = find_event(ledger, wanted)
     try:
         line = event.line
     except UnicodeEncodeError:
         line = b""
     body_matches = event.body is None or commits(event.salt, event.body.encode("utf-8"), event.body_hash)
-    effects = ledger.rows("SELECT effect FROM main.edges WHERE cause = ? ORDER BY effect", (event.seq,))
+    found = ledger.sql(_EFFECTS, (event.seq,)).fetchall() if effects else []
     return Seen(
         event, line.decode("ascii"), hash_of(line) == event.hash, body_matches,
-        tuple(int(row["effect"]) for row in effects), tuple(_blobs(ledger, event)),
+        tuple(int(effect) for (effect,) in found), tuple(_blobs(ledger, event)),
         _why_gone(ledger, event.seq) if event.body is None else None,
     )  # fmt: skip
 

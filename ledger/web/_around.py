@@ -32,6 +32,7 @@ _BEFORE_NEAR = "SELECT seq FROM main.events WHERE seq < ?1 AND seq >= ?1 - ?3 AN
 _AFTER_NEAR = "SELECT seq FROM main.events WHERE seq > ?1 AND seq <= ?1 + ?3 AND +run = ?2 ORDER BY seq LIMIT 1"
 _BEFORE = "SELECT max(+seq) FROM main.events WHERE run = ?2 AND +seq < ?1"
 _AFTER = "SELECT min(+seq) FROM main.events WHERE run = ?2 AND +seq > ?1"
+_SPAN = "SELECT min(+seq), max(+seq) FROM main.events WHERE run = ?"
 _ANY_TAINT = "SELECT EXISTS (SELECT 1 FROM main.events WHERE kind = 'taint')"
 _TAINTED = over_views("SELECT taint, seq FROM tainted_events ORDER BY taint, seq")
 _TAINTS = over_views("SELECT seq, what, id, reason, cleared_by FROM taints")
@@ -76,11 +77,11 @@ class _Counted:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     first: dict[str, list[Near]] = field(default_factory=dict[str, list[Near]])
 
-    def add(self, near: Near) -> None:
-        self.counts[near.kind] = self.counts.get(near.kind, 0) + 1
-        listed = self.first.setdefault(near.kind, [])
+    def add(self, seq: int, kind: str, run: str, cell: int) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        listed = self.first.setdefault(kind, [])
         if len(listed) < MOST_LISTED:
-            listed.append(near)
+            listed.append(Near(seq, kind, run, cell))
 
 
 def literal(value: object) -> str:
@@ -88,16 +89,27 @@ def literal(value: object) -> str:
     return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
 
 
-def neighbours_of(ledger: Ledger, seq: int, run: str, size: int) -> Neighbours:
+def neighbours_of(view: View, seq: int, run: str) -> Neighbours:
     """The events before and after. Those of a run mostly stand side by side; else its index is walked."""
+    ledger, size = view.ledger, view.size
     before, after = seq - 1 if seq > 1 else None, seq + 1 if seq < size else None
     if not run:
         return Neighbours(before, after, None, None)
-    found: list[int | None] = []
-    for near, far in ((_BEFORE_NEAR, _BEFORE), (_AFTER_NEAR, _AFTER)):
-        row = ledger.sql(near, (seq, run, _NEAR)).fetchone() or ledger.sql(far, (seq, run)).fetchone()
-        found.append(int(row[0]) if row and row[0] is not None else None)
+    near = [ledger.sql(query, (seq, run, _NEAR)).fetchone() for query in (_BEFORE_NEAR, _AFTER_NEAR)]
+    found = [int(row[0]) if row else None for row in near]
+    far = [seq - _NEAR > 1, seq + _NEAR < size]
+    if any(place is None and more for place, more in zip(found, far, strict=True)):
+        span = view.memory.kept(ledger, size, run, ("span", run), lambda later: _span(later, run), own=True).value
+        for side, (query, edge) in enumerate(((_BEFORE, span[0]), (_AFTER, span[1]))):
+            if found[side] is None and far[side] and edge != seq:
+                (place,) = ledger.sql(query, (seq, run)).fetchone()
+                found[side] = None if place is None else int(place)
     return Neighbours(before, after, found[0], found[1])
+
+
+def _span(ledger: Ledger, run: str) -> tuple[int, int]:
+    first, last = ledger.sql(_SPAN, (run,)).fetchone()
+    return int(first), int(last)
 
 
 def causes_of(ledger: Ledger, seq: int, causes: Sequence[int]) -> tuple[list[Group], list[int]]:
@@ -106,7 +118,7 @@ def causes_of(ledger: Ledger, seq: int, causes: Sequence[int]) -> tuple[list[Gro
     known: set[int] = set()
     for row in ledger.sql(_AMONG, (json.dumps(list(causes)),)).fetchall():
         known.add(row[0])
-        counted.add(Near(*row))
+        counted.add(*row)
     query = (
         "SELECT count(*) FROM events AS effect, json_each(effect.causes) AS cause"
         " JOIN events AS found ON found.seq = cause.value WHERE effect.seq = {seq} AND found.kind = {kind}"
@@ -141,7 +153,7 @@ def effects_of(view: View, seq: int) -> tuple[list[Group], Figure, int | None]:
 def _effects(ledger: Ledger, seq: int) -> _Counted:
     counted = _Counted()
     for row in ledger.sql(_EFFECTS, (seq,)):
-        counted.add(Near(*row))
+        counted.add(*row)
     return counted
 
 

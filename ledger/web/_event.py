@@ -86,7 +86,7 @@ def event(view: View, seq: str) -> Page:
     problems = list(row.problems)
     if not problems:
         try:
-            return _sound(view, inspect(view.ledger, str(number)))
+            return _sound(view, inspect(view.ledger, str(number), effects=False))
         except (LedgerError, sqlite3.Error, ValueError, TypeError) as problem:
             problems.append(str(problem))
     return _unreadable(view, number, row, problems)
@@ -122,7 +122,7 @@ def _sound(view: View, seen: Seen) -> Page:
         "effects": effects, "effects_total": total, "effects_until": until,
         "seq_figure": shown.at("/seq", found.seq, "plain"),
         "cell_figure": shown.at("/cell", found.cell, "plain"), "meaning": meaning(found.kind),
-        "near": part(lambda: neighbours_of(view.ledger, found.seq, found.run, view.size), None),
+        "near": part(lambda: neighbours_of(view, found.seq, found.run), None),
         "known": found.kind in KINDS, "blobs": part(lambda: _blobs(view, seen), list[ShownBlob]()),
         "by": part(lambda: withheld_by(view.ledger, found.seq), None) if found.body is None else None,
         "body": None if found.body is None else tree(found.body, link=_linker(view, found)),
