@@ -13,6 +13,7 @@ import shutil
 import struct
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 
+import httpx
 from _synthetic import make_ledger
 
 from ledger import Ledger, find_run
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[1]
-TALLEST = 1400
+TALLEST = 1200
 COLOURS = """async source => {
   const image = await createImageBitmap(await (await fetch("data:image/png;base64," + source)).blob());
   const canvas = new OffscreenCanvas(image.width, image.height), drawn = canvas.getContext("2d");
@@ -160,6 +162,9 @@ def main() -> None:
         ]  # fmt: skip
         with serve(*(ledger for ledger, _, _ in asked)) as site, launched() as browser:
             work = browser.new_page()
+            for ledger, _, _ in asked:
+                while "being verified" in httpx.get(f"{site.url}/{ledger.stem}", timeout=60).text:
+                    time.sleep(0.2)
             for ledger, pages, ways in asked:
                 for dark, width in ways:
                     with opened(browser, site.root, dark=dark, width=width) as (page, record):

@@ -141,7 +141,7 @@ def opened(
         color_scheme="dark" if dark else "light", viewport={"width": width, "height": 900}, java_script_enabled=script,
         bypass_csp=lawless, accept_downloads=True,
     )  # fmt: skip
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(30_000)
     page = context.new_page()
     record = Record(urlsplit(root).netloc)
     record.watch(page)

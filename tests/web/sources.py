@@ -51,6 +51,11 @@ def said(value: Any, form: str) -> str:
         return f"{_grouped(float(_rounded(value / 1000, 1)))} s"
     if form == "bytes":
         return f"{_grouped(value)} bytes"
+    if form in ("points", "signed"):
+        shown = _rounded(100 * value, 1) if form == "points" else _rounded(value, 3)
+        return ("" if shown.startswith("-") else "+") + shown + (" points" if form == "points" else "")
+    if form == "p":
+        return _rounded(value, 4) if value >= 0.0001 else format(value, ".1e")
     assert form == "count", f"an unknown form: {form!r}"
     return _grouped(value)
 

@@ -116,6 +116,8 @@ def test_a_wrong_number_is_found(crawled: tuple[list[Seen], Sources]) -> None:
         (1234567, "count", "1,234,567"), (-1234, "count", "-1,234"), (0.125, "percent", "12.5%"), (None, "count", "–"),
         (0.5, "decimal", "0.500"), (9_999, "ms", "9,999 ms"), (12_345, "ms", "12.3 s"), (1024, "bytes", "1,024 bytes"),
         (1e6, "ms", "1,000.0 s"), (17, "plain", "17"), ("3/16", "text", "3/16"),
+        (-0.157, "points", "-15.7 points"), (0, "points", "+0.0 points"), (0.0625, "signed", "+0.062"),
+        (0.04, "p", "0.0400"), (1.73e-11, "p", "1.7e-11"),
     ],
 )  # fmt: skip
 def test_pages_write_numbers_as_they_are_told_to(value: object, form: str, text: str) -> None:
