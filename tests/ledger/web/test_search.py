@@ -144,10 +144,9 @@ def test_results_lead_to_runs_cells_and_events(searched: Path) -> None:
     assert "about the ledger itself" in served(f"/-/ledger/ledger/event/{seq}").text
 
 
-def test_a_case_id_is_found_once_for_every_cell_and_why_cells_are_unmeasured_once_a_run(index: SearchIndex) -> None:
+def test_why_cells_are_unmeasured_is_found_once_a_run_and_rule_set_however_many_they_are(index: SearchIndex) -> None:
     (why,) = all_of(index, "no_json")["runs"]
     assert (why.run, why.cell, why.more) == (RUN, 0, "strict@0123456789ab")
-    index.close()
 
 
 @pytest.mark.parametrize(
@@ -158,8 +157,7 @@ def test_a_case_id_is_found_once_for_every_cell_and_why_cells_are_unmeasured_onc
         ("a b c", "one word needs at least three characters"),
         ("\u00e9\u00e9", "one word needs at least three characters"),
         ("x" * 201, "two hundred characters are the most"),
-        ("x" * 10_000, "two hundred characters are the most"),
-        ("word " * 13 + "" + "abc def ghi jkl mno pqr stu vwx yza bcd efg hij klm", "twelve are the most"),
+        ("abc def ghi jkl mno pqr stu vwx yza bcd efg hij klm", "twelve are the most"),
         ("abc\x00def", "No text in a ledger holds that character"),
     ],
 )
@@ -167,6 +165,13 @@ def test_what_can_t_be_searched_for_is_said_in_a_sentence(searched: Path, query:
     html = ask(Served(searched), query)
     assert sentence in said(html)
     assert found(html) == {}
+
+
+def test_ten_thousand_characters_are_refused_in_a_sentence(searched: Path) -> None:
+    answer = Served(searched)("/-/ledger/ledger/search?q=" + "x" * 10_000)
+    assert answer.status_code in (200, 414)
+    assert "too long" in answer.text
+    assert "Traceback" not in answer.text
 
 
 def test_nothing_typed_is_no_mistake(searched: Path) -> None:
@@ -178,9 +183,10 @@ def test_nothing_typed_is_no_mistake(searched: Path) -> None:
 
 
 HOSTILE = [
-    '"', '""', '"""', "'''", "abc\"", '"abc', "AND", "NOT", "abc AND NOT", "NEAR(a b)", "text:abc", "abc*", "^abc", "(abc",
-    "abc)", "-abc", "+abc", "{text}", "%%%", "___", "abc%", "\\\\\\", "'; DROP TABLE texts; --", "<script>alert(1)</script>",
-    "</title><img src=x onerror=alert(1)>", "\u202eabc\u202d", "\x1b[31mred", "\ud800\ud800\ud800", "\U0001f600" * 3, "a\u0301b\u0301c\u0301",
+    '"', '""', '"''""', "'''", 'abc"', '"abc', "AND", "NOT", "abc AND NOT", "NEAR(a b)", "text:abc", "abc*", "^abc",
+    "(abc", "abc)", "-abc", "+abc", "{text}", "%%%", "___", "abc%", "\\\\\\", "'; DROP TABLE texts; --",
+    "<script>alert(1)</script>", "</title><img src=x onerror=alert(1)>", "\u202eabc\u202d", "\x1b[31mred",
+    "\ud800\ud800\ud800", "\U0001f600" * 3, "a\u0301b\u0301c\u0301",
 ]  # fmt: skip
 
 
