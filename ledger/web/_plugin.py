@@ -38,7 +38,8 @@ def register_routes() -> list[tuple[str, Callable[..., Any]]]:
 
 @hookimpl
 def startup(datasette: Any) -> Callable[[], Awaitable[None]]:
-    """Settings that stay quick at a million events, and a word where Datasette can't see a whole ledger."""
+    """Settings that stay quick at a million events, a first page that is ready, and a word on what can't be seen."""
+    from ledger.web._home import start_warming
 
     async def start() -> None:
         for name in await ledger_names(datasette):
@@ -46,6 +47,9 @@ def startup(datasette: Any) -> Callable[[], Awaitable[None]]:
             datasette._settings["suggest_facets"] = False
             await _say_what_is_stale(datasette, name)
             await _later.tell(datasette, name)
+            shelf = shelf_of(datasette, name)
+            if shelf is not None:
+                start_warming(shelf)
             _warm(datasette, name)
 
     return start

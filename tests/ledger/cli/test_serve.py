@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from ledger import Draft, Ledger, kinds
 from tests.ledger.cli.conftest import Command
+from tests.ledger.lineages import make_lineage
 
 Start = Callable[..., tuple[Any, str]]
 
@@ -168,3 +170,32 @@ def test_the_command_is_in_the_help(command: Command) -> None:
     told = command("serve", "--help").out
     for option in ("--db", "--port", "--host", "--base-url", "--open", "--static", "--run", "--report", "--name"):
         assert option in told
+
+
+def test_the_command_says_what_it_wrote_and_ends_with_its_status(command: Command) -> None:
+    make_lineage(command.folder / "ledger.db").ledger.close()
+    done = command("serve", "--static", "out")
+    assert done.status == 0 and re.fullmatch(
+        r"out/index.html: [0-9,]+ pages and [0-9,]+ files, [0-9,]+ bytes\n", done.out
+    )
+    again = command("serve", "--static", ".")
+    assert (again.status, again.out) == (2, "") and again.err.count("\n") == 1
+    none = command("serve", "--static", "out2", "--run", "zzzz")
+    assert (none.status, none.err) == (2, "error: no run fits 'zzzz'; `ledger runs` lists them\n")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ended_in_the_middle_it_leaves_nothing_behind(command: Command, how: signal.Signals) -> None:
+    make_lineage(command.folder / "ledger.db").ledger.close()
+    process = command.popen("serve", "--static", "out", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        until = time.monotonic() + 30
+        while not any(each.name.startswith(".out") for each in command.folder.iterdir()):
+            assert time.monotonic() < until and process.poll() is None
+            time.sleep(0.005)
+        process.send_signal(how)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert (process.returncode, out, err) == (130, b"", b"interrupted\n")
+    assert [each.name for each in command.folder.iterdir() if "out" in each.name] == []
