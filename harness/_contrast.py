@@ -65,7 +65,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class CaseFlip:
-    """A case whose figures differ: what either side has of it, a figure and an outcome a cell."""
+    """A case whose figures differ: what either side has of it, a figure and an outcome a cell, and which cells."""
 
     case: str
     other_name: str
@@ -73,12 +73,15 @@ class CaseFlip:
     b: tuple[float, ...]
     outcomes_a: tuple[str, ...]
     outcomes_b: tuple[str, ...]
+    cells_a: tuple[int, ...]
+    cells_b: tuple[int, ...]
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
         return {
             "case": self.case, "case_in_b": self.other_name or self.case, "a": list(self.a), "b": list(self.b),
             "outcomes_a": list(self.outcomes_a), "outcomes_b": list(self.outcomes_b),
+            "cells_a": list(self.cells_a), "cells_b": list(self.cells_b),
         }  # fmt: skip
 
 
@@ -269,7 +272,10 @@ def shown_p(value: float) -> str:
 
 def _flip(pair: Pair, metric: str) -> CaseFlip:
     a, b = pair.values(metric)
-    return CaseFlip(pair.name, pair.other_name, tuple(a), tuple(b), _outcomes(pair.a), _outcomes(pair.b))
+    return CaseFlip(
+        pair.name, pair.other_name, tuple(a), tuple(b), _outcomes(pair.a), _outcomes(pair.b),
+        tuple(each.cell for each in pair.a), tuple(each.cell for each in pair.b),
+    )  # fmt: skip
 
 
 def _outcomes(answers: Sequence[Answer]) -> tuple[str, ...]:

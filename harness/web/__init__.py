@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from harness._errors import HarnessError
 from harness.web._cell import cell_page
+from harness.web._compare import compare_page
 from harness.web._headlines import headlines
 from harness.web._run import run
 from ledger.web import Pages, Route
@@ -16,7 +17,9 @@ PAGES = Pages(
     routes=(
         Route("run", "run/{run}", run),
         Route("cell", "run/{run}/cell/{cell}", cell_page),
+        Route("compare", "compare", compare_page),
     ),
+    nav=(("compare", "Compare"),),
     errors=(HarnessError,),
     styles=("harness-run.css", "harness-cell.css"),
     headlines=headlines,

@@ -13,9 +13,11 @@ from typing import Literal
 
 from markupsafe import Markup, escape
 
+from ledger._screen import printable
+
 __all__ = ["Figure", "Form", "Source", "cli", "figure_text", "sql"]
 
-Form = Literal["count", "plain", "percent", "decimal", "ms", "text", "bytes"]
+Form = Literal["count", "plain", "percent", "decimal", "ms", "text", "bytes", "points", "signed", "p"]
 Number = int | float | str | bool | None
 
 
@@ -62,7 +64,7 @@ class Figure:
         said = self.source.query or f"{self.source.command} --json, {self.pointer}"
         attributes: Sequence[tuple[str, str]] = (
             ("value", json.dumps(self.value)), where, ("data-at", self.pointer), ("data-form", self.form),
-            ("title", said),
+            ("title", printable(said)),
         )  # fmt: skip
         drawn = Markup("").join(Markup(' {}="{}"').format(name, value) for name, value in attributes if value)
         return Markup("<data{}>{}</data>").format(drawn, escape(self.text))
@@ -83,5 +85,11 @@ def figure_text(value: Number, form: Form) -> str:
             return f"{value:,.0f} ms" if value < 10_000 else f"{value / 1000:,.1f} s"
         case "bytes":
             return f"{value:,} bytes"
+        case "points":
+            return f"{100 * value:+.1f} points"
+        case "signed":
+            return f"{value:+.3f}"
+        case "p":
+            return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
         case _:
             return f"{value:,}"
