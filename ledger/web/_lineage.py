@@ -51,6 +51,12 @@ class Item:
     parts: Mapping[str, object] = field(default_factory=dict[str, object])
     kind: str = ""
     said: bool = False
+    later: bool = False
+
+    @property
+    def place(self) -> str:
+        """Which step of the way this is, in words."""
+        return "Said of it" if self.said else "Frozen later" if self.later else STEPS[self.step]
 
     @property
     def lines(self) -> list[str]:
@@ -67,7 +73,7 @@ def lineage(view: View, run: str) -> Page:
     return Page(
         f"Lineage of run {run}", "ledger/lineage.html",
         {
-            "run": run, "facts": facts, "items": items, "steps": STEPS, "size": view.size,
+            "run": run, "facts": facts, "items": items,
             "graph": _drawn(view, items, run), "standing": facts.standing,
         },
         [Crumb("Runs", "home"), Crumb(f"Run {run}", "run", {"run": run}), Crumb("Lineage")], about=run,
@@ -103,6 +109,7 @@ def _event(seq: object, **more: Any) -> dict[str, Any]:
 
 def _stands_on(facts: Facts) -> list[Item]:
     found: list[Item] = []
+    late = _late(facts)
     by_what: dict[str, list[Mapping[str, Any]]] = {}
     for row in facts.freezes:
         by_what.setdefault(str(row["what"]), []).append(row)
@@ -111,7 +118,12 @@ def _stands_on(facts: Facts) -> list[Item]:
             name = str(row["name"])
             if what == "rules" and row["identity"]:
                 name = f"{name.rpartition('/')[2]}@{str(row['identity'])[:12]}"
-            found.append(Item(f"freeze-{row['seq']}", 0, f"{what} {row['seq']}", name, **_event(row["seq"])))
+            # Rules that only a rescore brought stand beside the cells that they were applied to.
+            later = row["seq"] in late
+            step = 2 if later else 0
+            found.append(
+                Item(f"freeze-{row['seq']}", step, f"{what} {row['seq']}", name, later=later, **_event(row["seq"]))
+            )
         if len(rows) > _MOST_EACH:
             found.append(Item(f"freezes-{what}", 0, what, "named in the plan", _how_many(rows[_MOST_EACH:]), "more"))
     for row in facts.imports[:_MOST_EACH]:
@@ -122,6 +134,12 @@ def _stands_on(facts: Facts) -> list[Item]:
     for row in facts.reused[:_MOST_EACH]:
         found.append(_reused(facts.run, row))
     return found
+
+
+def _late(facts: Facts) -> frozenset[int | None]:
+    """Freezes that no rule set of the plan stands on, but one of a rescore."""
+    planned = {each.freeze for each in facts.rule_sets if each.planned}
+    return frozenset(each.freeze for each in facts.rule_sets if not each.planned) - planned
 
 
 def _how_many(rows: Sequence[Mapping[str, Any]]) -> Figure:
@@ -137,10 +155,8 @@ def _reused(run: str, row: Mapping[str, Any]) -> Item:
 
 
 def _plan(facts: Facts) -> Item:
-    planned = {each.label for each in facts.rule_sets if each.planned}
-    late = {f"freeze-{each.freeze}" for each in facts.rule_sets if not each.planned}
-    late -= {f"freeze-{each.freeze}" for each in facts.rule_sets if each.label in planned}
-    before = [f"freeze-{row['seq']}" for row in facts.freezes if f"freeze-{row['seq']}" not in late]
+    late = _late(facts)
+    before = [f"freeze-{row['seq']}" for row in facts.freezes if row["seq"] not in late]
     before += [f"freezes-{row['what']}" for row in facts.freezes] + [f"import-{row['seq']}" for row in facts.imports]
     gone = "gone" if facts.standing.superseded is not None else ""
     return Item(
