@@ -39,7 +39,7 @@ def relations() -> Mapping[str, str]:
     for entry in sorted(folder.iterdir(), key=lambda each: each.name):
         text = entry.read_text("utf-8")
         if "CREATE VIEW" in text:
-            found[entry.name.removesuffix(".sql").partition("_")[2]] = promise(text)
+            found[entry.name.removesuffix(".sql").partition("_")[2]] = promise(text).replace("`", "")
     return found
 
 

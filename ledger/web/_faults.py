@@ -17,6 +17,7 @@ from datasette import Response  # pyright: ignore[reportMissingTypeStubs]
 from markupsafe import Markup
 
 from ledger._screen import printable
+from ledger.web._answering import links_of
 from ledger.web._render import draw_problem
 from ledger.web._shelves import is_ledger
 
@@ -76,6 +77,10 @@ def _too_long(datasette: Any, request: Any) -> str:
     said = f"That took longer than {limit:,} ms, the time limit of a query (sql_time_limit_ms)."
     try:
         database = datasette.get_database(route=name).name
+        run = str(request.args.get("run") or "")
+        if is_ledger(datasette, database) and re.fullmatch(r"[a-z0-9]{16,32}", run):
+            whole = links_of(datasette, database).to("run", run=run)
+            return Markup('{} <a href="{}">The run’s own page</a> has its figures.').format(said, whole or "")
         if is_ledger(datasette, database):
             return Markup(
                 '{} Ask about one run: add <code>?run=…</code>, or choose one from the <a href="{}">runs</a>.'

@@ -9,7 +9,7 @@ from typing import Any
 
 from datasette.filters import FilterArguments  # pyright: ignore[reportMissingTypeStubs]
 
-__all__ = ["LARGE", "narrowed"]
+__all__ = ["LARGE", "bound_counts", "narrowed"]
 
 LARGE = 50_000
 """From how many events on."""
@@ -20,6 +20,24 @@ _BY_RUN = frozenset({
 _HEAD = "SELECT max(seq) FROM events"
 _NEWEST_RUN = "SELECT run FROM events WHERE kind = 'plan' ORDER BY seq DESC LIMIT 1"
 _TAIL = 10_000
+_COUNT = "select count(*) from "
+_COUNT_MS = 250
+
+
+def bound_counts(datasette: Any, database: str) -> None:
+    """Give up the count above a table after a moment, not after the whole time that a query may take.
+
+    Datasette shows a table without one then. What a reader asks in SQL has all of its time.
+    """
+    served = datasette.databases[database]
+    execute = served.execute
+
+    async def bounded(sql: str, params: Any = None, truncate: bool = False, **more: Any) -> Any:
+        if not truncate and sql.startswith(_COUNT):
+            more.setdefault("custom_time_limit", _COUNT_MS)
+        return await execute(sql, params, truncate, **more)
+
+    served.execute = bounded
 
 
 def narrowed(datasette: Any, request: Any, database: str, table: str) -> Any:

@@ -45,6 +45,7 @@ def startup(datasette: Any) -> Callable[[], Awaitable[None]]:
         for name in await ledger_names(datasette):
             # No facet of a ledger's columns is worth the seconds that looking for some takes.
             datasette._settings["suggest_facets"] = False
+            _narrow.bound_counts(datasette, name)
             await _say_what_is_stale(datasette, name)
             await _later.tell(datasette, name)
             shelf = shelf_of(datasette, name)

@@ -285,3 +285,26 @@ def test_a_command_that_serves_nothing_never_loads_datasette() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("False False False")
+
+
+@pytest.mark.parametrize("before", [[], ["-i"]])
+def test_the_command_datasette_serves_the_same_pages(path: Path, before: list[str]) -> None:
+    settle(path)
+
+    def shown(address: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "datasette", "serve", *before, str(path), "--get", address],
+            capture_output=True, text=True, check=True, timeout=120,
+        )  # fmt: skip
+        return done.stdout
+
+    page = shown("/-/ledger/ledger/event/1")
+    assert page.strip() == Served(path)("/-/ledger/ledger/event/1").text
+    assert "ledger-tag" in shown("/ledger/events")
+
+
+def test_a_page_of_one_run_that_takes_too_long_leads_to_the_runs_own_page(path: Path) -> None:
+    served = Served(path, sql_time_limit_ms=20)
+    slow = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*), :run from n"
+    page = served("/ledger", params={"sql": slow, "run": "abcdefghijklmnop"})
+    assert page.status_code == 400 and 'href="/-/ledger/ledger/run/abcdefghijklmnop"' in page.text

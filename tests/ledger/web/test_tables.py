@@ -200,3 +200,14 @@ def test_datasettes_pages_lead_to_ours(lineage: Lineage) -> None:
     assert any("ledger-tables.css" in each for each in hrefs(ask("/ledger/cells").text))
     sheet = next(each for each in hrefs(ask("/ledger/cells").text) if "ledger-tables.css" in each)
     assert ask(sheet).headers["content-type"].startswith("text/css")
+
+
+def test_the_count_above_a_table_gives_up_soon_and_the_table_stands_without_it(
+    lineage: Lineage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = served(lineage)
+    assert "16 rows" in ask("/ledger/cells?run__notblank=1").text
+    monkeypatch.setattr(_narrow, "_COUNT_MS", 0.0001)
+    page = ask("/ledger/cells?run__notblank=1")
+    assert page.status_code == 200 and f"/run/{RUNS[0]}/cell/1" in page.text and "16 rows" not in page.text
+    assert ask("/ledger.json?sql=select+count(*)+from+cells&_shape=arrays").json()["rows"] == [[16]]
