@@ -245,7 +245,7 @@ def _speaking(facts: Facts, known: Mapping[str, Item]) -> list[Item]:
         )  # fmt: skip
     for row in facts.redacted[-_MOST_EACH:]:
         found.append(
-            beside("cells", f"redact-{row['seq']}", f"withheld by {row['seq']}", str(row["reason"]), row["seq"],
+            beside("cells", f"redact-{row['seq']}", f"withheld {row['seq']}", str(row["reason"]), row["seq"],
                    more=f"category {row['category']}")
         )  # fmt: skip
     for mark in facts.standing.taints[-_MOST_EACH:]:
@@ -257,8 +257,8 @@ def _speaking(facts: Facts, known: Mapping[str, Item]) -> list[Item]:
     for row in facts.withdrawn[-_MOST_EACH:]:
         target = _target(facts, str(row["what"]), str(row["id"]))
         found.append(
-            beside(target, f"taint-{row['seq']}", f"taint {row['seq']}, withdrawn by {row['cleared_by']}",
-                   str(row["cleared_because"]), row["seq"], "gone", f"of {row['what']} {row['id']}")
+            beside(target, f"taint-{row['seq']}", f"taint {row['seq']} withdrawn", str(row["cleared_because"]),
+                   row["seq"], "gone", f"by {row['cleared_by']}")
         )  # fmt: skip
     for row in facts.said[-_MOST_EACH:]:
         found.append(_superseding(facts, row, beside))
@@ -269,10 +269,10 @@ def _superseding(facts: Facts, row: Mapping[str, Any], beside: Any) -> Item:
     replaces = row["what"] == "run" and row["by"] == facts.run
     target = "plan" if replaces else _target(facts, str(row["what"]), str(row["id"]))
     if replaces:
-        what, more = f"replaces, by {row['seq']}", f"run {row['id']}"
+        what, more = f"replaces {row['seq']}", f"run {row['id']}"
     else:
-        what = f"superseded by {row['seq']}"
-        more = f"{row['what']} {row['by']} follows" if row["by"] else "without a successor"
+        what = f"superseded {row['seq']}"
+        more = f"by {row['what']} {row['by']}" if row["by"] else "without a successor"
     taken = "" if row["in_force"] else ", taken back"
     return beside(
         target, f"supersede-{row['seq']}", what + taken, f"{row['category']}: {row['reason']}", row["seq"],
