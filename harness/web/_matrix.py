@@ -66,7 +66,8 @@ class Square:
 
 @dataclass(frozen=True)
 class Matrix:
-    """One page of it. `problems` says of every filter why nothing fits it."""
+    """One page of it. `problems` says of every filter why nothing fits it. `unsure`: some of the cells have no score,
+    and only a score says which metrics apply."""
 
     choice: Choice
     tabs: Sequence[tuple[Markup, bool]]
@@ -77,6 +78,7 @@ class Matrix:
     number: int
     pages: Sequence[tuple[Markup, bool]]
     problems: Sequence[str]
+    unsure: bool
     options: Mapping[str, Sequence[str]]
     narrowed: Sequence[tuple[str, str, Markup]]
     page: int
@@ -124,6 +126,7 @@ def matrix(view: View, run: str, cells: RunCells, choice: Choice) -> Matrix:
             for page in _near(choice.page, last)
         ],
         problems=_problems(choice, options, last),
+        unsure=choice.hit == "none" and any(readings[at].applies is None for at in found),
         options=options,
         narrowed=[
             (name, getattr(choice, name), anchor(

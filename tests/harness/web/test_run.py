@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import chdir
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -386,3 +387,74 @@ def test_one_run_again_is_offered_to_compare_with(tmp_path: Path) -> None:
     assert f'<option value="{second}">' in page.html or "compare" not in {route.name for route in PAGES.routes}
     assert any(link.endswith(f"/run/{second}") for link in page.links)
     assert f"harness compare {first} OTHER" in words(page)
+
+
+POLICY = """
+[unmeasured]
+policy = "unreadable-is-a-miss"
+
+[[unmeasured.count]]
+metric = "f1"
+as = 0
+statuses = ["malformed"]
+"""
+
+
+def test_means_and_what_a_policy_counts_are_told_and_lead_to_their_cells(tmp_path: Path) -> None:
+    (tmp_path / "questions.csv").write_text("q,a\n" + "".join(f"What {at}?,red green\n" for at in range(12)))
+    said = iter(["no list at all", '["red"]', '["red", "green"]', '["blue"]'] * 6)
+    db = tmp_path / "graded.db"
+    with chdir(tmp_path), model_server(lambda prompt: Answer(next(said))) as server:
+        split = ["--score", "f1", "--gold-split", " "]
+        command("harness", "new", "words", "questions.csv", "--input", "q", "--gold", "a", *split)
+        (rules,) = (tmp_path / "fixtures/words/rules").glob("*.toml")
+        rules.write_text(rules.read_text("utf-8") + POLICY, "utf-8")
+        where = ["--base-url", server.openai, "--max-connections", 1, "--db", db]
+        command("harness", "run", "words", "--engine", "openai/m", "--epochs", 2, *where)
+    (run,) = runs(db).values()
+    told, sources = report(db, run), Sources(db)
+    (at,) = [at for at, row in enumerate(told["scoreboard"]) if row["metric"] == "f1"]
+    row = told["scoreboard"][at]
+    assert (row["kind"], row["unmeasured"], row["n"]) == ("mean", 6, 24)
+    with Pages(db) as found:
+        page = found.run(run)
+        assert "6 unmeasured, counted by unreadable-is-a-miss" in words(page)
+        assert f"{row['rate']:.3f} over 24" in words(page)
+        assert "95% by case" in words(page)
+        measured = found.run(run, metric="f1")
+        assert cells_of(measured) == list(range(1, 25))
+        hit, missed = found.run(run, metric="f1", hit="1"), found.run(run, metric="f1", hit="0")
+        assert (len(cells_of(hit)), len(cells_of(missed))) == (12, 12)
+        assert "graded 0.667" in words(hit)
+        for each in (page, measured, hit, missed):
+            assert [wrong for number in each.numbers if (wrong := sources.wrong(number))] == []
+            assert each.digits == []
+
+
+def test_predictions_are_held_against_the_figures_with_their_standing(tmp_path: Path) -> None:
+    suite, db = suite_with_bars(tmp_path), tmp_path / "predicted.db"
+    for name in ("early", "late"):
+        (tmp_path / f"{name}.toml").write_text('suite = "authority"\nexpect = [ { bar = "direction >= 9/12" } ]\n')
+    command("harness", "freeze", suite, "--prediction", tmp_path / "early.toml", "--db", db)
+    run = run_again(db, suite, limit=4)
+    (tmp_path / "late.toml").write_text('suite = "authority"\nexpect = [ { bar = "exact >= 1/12" } ]\n')
+    command("harness", "freeze", suite, "--prediction", tmp_path / "late.toml", "--db", db)
+    told, sources = report(db, run)["predictions"], Sources(db)
+    assert {held["standing"] for held in told} == {"confirmatory", "post hoc"}
+    with Pages(db) as found:
+        page = found.run(run)
+    for held in told:
+        assert f"{held['name']} {held['standing']}" in words(page)
+        assert any(link.endswith(f"/event/{held['event']}") for link in page.links)
+    shown = [number for number in page.numbers if number.pointer.startswith("/predictions/")]
+    assert len(shown) == sum(len(held["results"]) for held in told) > 1
+    assert [wrong for number in shown if (wrong := sources.wrong(number))] == []
+
+
+def test_a_cell_without_a_score_is_not_said_to_lack_a_metric_that_may_not_be_about_it(
+    pages: Pages, states: Path
+) -> None:
+    page = pages.run(runs(states)["killed"], metric="killed", hit="none")
+    assert cells_of(page) == [1, 2, 3]
+    assert "only a score says which metrics apply" in words(page)
+    assert "only a score says" not in words(pages.run(runs(states)["mixed"], metric="exact", hit="none"))
