@@ -14,7 +14,7 @@ from harness.web._case import FrozenCase, frozen_case
 from harness.web._numbers import Numbers, why_withheld
 from harness.web._readings import Reading, readings, texts
 from harness.web._story import Item, Story, tell_story
-from ledger import Ledger
+from ledger import Ledger, printable
 from ledger.web import Crumb, Figure, Page, PageMissing, View, sql, tree
 
 __all__ = ["cell_page"]
@@ -54,7 +54,7 @@ def cell_page(view: View, run: str, cell: str) -> Page:
     }  # fmt: skip
     name = f"Cell {story.cell}"
     crumbs = [Crumb("Runs", "home"), Crumb(story.plan.name or run, "run", {"run": run}), Crumb(name)]
-    title = f"{name}: {told.case}" if told is not None else name
+    title = f"{name}: {printable(told.case)}" if told is not None else name
     return Page(title, "harness/cell.html", values, crumbs, about=run)
 
 

@@ -150,7 +150,7 @@ def _page(
         "found": found, "problem": problem, "pairings": pairings, "offers": offered,
         "command": shlex.join(asked.words), "kept": None, **(more or {}),
     }  # fmt: skip
-    title = f"{asked.a} and {asked.b or 'itself'} compared" if found is not None else "Compare"
+    title = printable(f"{asked.a} and {asked.b or 'itself'} compared") if found is not None else "Compare"
     crumbs = [Crumb("Runs", "home"), Crumb("Compare")]
     return Page(title, "harness/compare.html", values, crumbs, about="", status=400 if problem else 200)
 
@@ -233,7 +233,7 @@ def _plot(found: Contrast) -> Markup:
         '<circle class="dot" cx="{}" cy="16" r="5"/><text class="tick" x="10" y="40">B higher</text>'
         '<text class="tick" x="200" y="40" text-anchor="middle">no difference</text>'
         '<text class="tick" x="390" y="40" text-anchor="end">A higher</text></svg>'
-    ).format(found.metric, bar, x(found.difference))
+    ).format(printable(found.metric), bar, x(found.difference))
 
 
 def _lacks(pair: Compared) -> list[Lack]:
