@@ -336,7 +336,6 @@ def test_a_redaction_in_the_middle_of_the_making_begins_it_anew(searched: Path) 
 def test_while_it_is_made_there_is_a_part_and_the_page_says_so(searched: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Ledger.open(searched) as ledger:
         ledger.append(*[Draft(kinds.Note(text=f"remark {each}")) for each in range(300)])
-    monkeypatch.setattr("ledger.web._index._CHUNK", 1)
     monkeypatch.setattr("ledger.web._search.SearchIndex", lambda path: SearchIndex(path, chunk=1))
     monkeypatch.setattr("ledger.web._search._PATIENCE", 0.0)
     served = Served(searched)
