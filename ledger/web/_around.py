@@ -11,6 +11,7 @@ from ledger._store import Ledger
 from ledger._views import over_views
 from ledger.web._figure import Figure, sql
 from ledger.web._pages import View
+from ledger.web._queries import query
 
 __all__ = ["SPEAKS", "Group", "Near", "Neighbours", "causes_of", "effects_of", "literal", "neighbours_of", "taints_on"]
 
@@ -23,10 +24,15 @@ SPEAKS = ("supersede", "taint", "clear", "redact", "accept", "note", "publish", 
 _AMONG = (
     "SELECT seq, kind, run, cell FROM main.events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
 )  # fmt: skip
-_EFFECTS = (
-    "SELECT seq, kind, run, cell FROM main.edges AS edges CROSS JOIN main.events AS events ON events.seq = edges.effect"
-    " WHERE edges.cause = ? ORDER BY edges.effect"
+_CAUSES_OF_KIND = (
+    "SELECT count(*) FROM events AS effect, json_each(effect.causes) AS cause"
+    " JOIN events AS found ON found.seq = cause.value WHERE effect.seq = {seq} AND found.kind = {kind}"
 )
+_EFFECTS_OF_KIND = (
+    "SELECT count(*) FROM edges JOIN events ON events.seq = edges.effect WHERE edges.cause = {seq}"
+    " AND events.kind = {kind}"
+)
+_ALL_EFFECTS = "SELECT count(*) FROM edges WHERE cause = {seq}"
 _COUNT = "SELECT count(*) FROM main.edges WHERE cause = ?"
 _BEFORE_NEAR = "SELECT seq FROM main.events WHERE seq < ?1 AND seq >= ?1 - ?3 AND +run = ?2 ORDER BY seq DESC LIMIT 1"
 _AFTER_NEAR = "SELECT seq FROM main.events WHERE seq > ?1 AND seq <= ?1 + ?3 AND +run = ?2 ORDER BY seq LIMIT 1"
@@ -95,14 +101,14 @@ def neighbours_of(view: View, seq: int, run: str) -> Neighbours:
     before, after = seq - 1 if seq > 1 else None, seq + 1 if seq < size else None
     if not run:
         return Neighbours(before, after, None, None)
-    near = [ledger.sql(query, (seq, run, _NEAR)).fetchone() for query in (_BEFORE_NEAR, _AFTER_NEAR)]
+    near = [ledger.sql(statement, (seq, run, _NEAR)).fetchone() for statement in (_BEFORE_NEAR, _AFTER_NEAR)]
     found = [int(row[0]) if row else None for row in near]
     far = [seq - _NEAR > 1, seq + _NEAR < size]
     if any(place is None and more for place, more in zip(found, far, strict=True)):
         span = view.memory.kept(ledger, size, run, ("span", run), lambda later: _span(later, run), own=True).value
-        for side, (query, edge) in enumerate(((_BEFORE, span[0]), (_AFTER, span[1]))):
+        for side, (statement, edge) in enumerate(((_BEFORE, span[0]), (_AFTER, span[1]))):
             if found[side] is None and far[side] and edge != seq:
-                (place,) = ledger.sql(query, (seq, run)).fetchone()
+                (place,) = ledger.sql(statement, (seq, run)).fetchone()
                 found[side] = None if place is None else int(place)
     return Neighbours(before, after, found[0], found[1])
 
@@ -119,12 +125,8 @@ def causes_of(ledger: Ledger, seq: int, causes: Sequence[int]) -> tuple[list[Gro
     for row in ledger.sql(_AMONG, (json.dumps(list(causes)),)).fetchall():
         known.add(row[0])
         counted.add(*row)
-    query = (
-        "SELECT count(*) FROM events AS effect, json_each(effect.causes) AS cause"
-        " JOIN events AS found ON found.seq = cause.value WHERE effect.seq = {seq} AND found.kind = {kind}"
-    )
     groups = [
-        Group(kind, sql(query.format(seq=seq, kind=literal(kind)), count), counted.first[kind])
+        Group(kind, sql(_CAUSES_OF_KIND.format(seq=seq, kind=literal(kind)), count), counted.first[kind])
         for kind, count in counted.counts.items()
     ]
     return groups, [cause for cause in causes if cause not in known]
@@ -138,21 +140,16 @@ def effects_of(view: View, seq: int) -> tuple[list[Group], Figure, int | None]:
     else:
         kept = view.memory.kept(view.ledger, view.size, "", ("effects", seq), lambda ledger: _effects(ledger, seq))
         counted, until = kept.value, None if kept.current else kept.size
-    all_of = "SELECT count(*) FROM edges WHERE cause = {seq}"
-    query = (
-        "SELECT count(*) FROM edges JOIN events ON events.seq = edges.effect WHERE edges.cause = {seq}"
-        " AND events.kind = {kind}"
-    )
     groups = [
-        Group(kind, sql(query.format(seq=seq, kind=literal(kind)), count), counted.first[kind])
+        Group(kind, sql(_EFFECTS_OF_KIND.format(seq=seq, kind=literal(kind)), count), counted.first[kind])
         for kind, count in counted.counts.items()
     ]
-    return groups, sql(all_of.format(seq=seq), total), until
+    return groups, sql(_ALL_EFFECTS.format(seq=seq), total), until
 
 
 def _effects(ledger: Ledger, seq: int) -> _Counted:
     counted = _Counted()
-    for row in ledger.sql(_EFFECTS, (seq,)):
+    for row in ledger.sql(query("effects"), (seq,)):
         counted.add(*row)
     return counted
 

@@ -14,6 +14,7 @@ from ledger._views import over_views
 from ledger.kinds import Plan
 from ledger.web._outcomes import Segment, count_outcomes, outcome_bar
 from ledger.web._pages import View
+from ledger.web._queries import query
 
 __all__ = ["Facts", "RuleSet", "read_facts"]
 
@@ -27,15 +28,6 @@ _TALLIES = (
     "SELECT seq, body ->> '$.rules' AS rules, body ->> '$.freeze' AS freeze FROM main.events"
     " WHERE run = ? AND kind = 'tally' ORDER BY seq"
 )
-_REPORTS = (
-    "SELECT seq, body ->> '$.format' AS format, body ->> '$.corrects' AS corrects, causes FROM main.events"
-    " WHERE kind = 'report' AND CASE WHEN json_valid(body) THEN body ->> '$.run' END = ? ORDER BY seq"
-)
-_PUBLISHED = (
-    "SELECT publish.seq AS seq, edges.cause AS report, publish.body ->> '$.to' AS \"to\" FROM main.edges AS edges"
-    " CROSS JOIN main.events AS publish ON publish.seq = edges.effect"
-    " WHERE edges.cause IN (SELECT value FROM json_each(?)) AND publish.kind = 'publish' ORDER BY publish.seq"
-)
 _IMPORTS = (
     "SELECT seq, body ->> '$.format' AS format, body ->> '$.grade' AS grade FROM main.events"
     " WHERE run = ? AND kind = 'import' AND cell = 0 ORDER BY seq"
@@ -43,11 +35,6 @@ _IMPORTS = (
 _ACCEPTS = (
     "SELECT seq, body ->> '$.component' AS component, body ->> '$.reason' AS reason FROM main.events"
     " WHERE run = ? AND kind = 'accept' ORDER BY seq"
-)
-_REUSED = (
-    "SELECT origin.run AS run, count(*) AS answers FROM main.events AS reuse"
-    " CROSS JOIN json_each(reuse.causes) AS cause CROSS JOIN main.events AS origin ON origin.seq = cause.value"
-    " WHERE reuse.run = ? AND reuse.kind = 'reuse' AND origin.kind = 'response' GROUP BY origin.run"
 )
 _ASKED = "SELECT count(DISTINCT cell) FROM main.events WHERE run = ? AND kind = 'request'"
 _REDACTED = over_views(
@@ -101,7 +88,7 @@ class _Counted:
 
 
 def _count(ledger: Ledger, run: str) -> _Counted:
-    return _Counted(int(ledger.sql(_ASKED, (run,)).fetchone()[0]), ledger.rows(_REUSED, (run,)))
+    return _Counted(int(ledger.sql(_ASKED, (run,)).fetchone()[0]), ledger.rows(query("answers_taken_over"), (run,)))
 
 
 def read_facts(view: View, run: str) -> Facts:
@@ -119,8 +106,8 @@ def read_facts(view: View, run: str) -> Facts:
     tallies = ledger.rows(_TALLIES, (run,))
     sets, stale = _rule_sets(view, run, plan, tallies)
     freezes = _freezes(ledger, plan, sets)
-    reports = ledger.rows(_REPORTS, (run,))
-    published = ledger.rows(_PUBLISHED, (json.dumps([each["seq"] for each in reports]),))
+    reports = ledger.rows(query("reports_of_run"), (run,))
+    published = ledger.rows(query("published_reports"), (json.dumps([each["seq"] for each in reports]),))
     mine = {("run", run), *(("freeze", str(each["seq"])) for each in freezes)}
     mine |= {("report", str(each["seq"])) for each in reports} | {("rules", each.label) for each in sets}
     return Facts(
