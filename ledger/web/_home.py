@@ -73,9 +73,9 @@ def home(view: View) -> Page:
     if page > pages:
         raise PageMissing(f"the runs end on page {pages}; there is no page {page}")
     start = (page - 1) * _A_PAGE
-    standing, marks_of = _standing(view)
-    # All of a page's runs together: whoever asks first sees what there is, and not a page that doesn't come.
+    # All of a page together: whoever asks first sees what there is, and not a page that doesn't come.
     end = None if view.fixed else time.monotonic() + _PATIENCE
+    standing, marks_of, unmarked = _standing(view, end)
     runs = [
         _shown(view, start + at, row, standing, end)
         for at, row in enumerate(list_runs(view.ledger, among=_ids(view.ledger, start), standing=standing))
@@ -92,6 +92,7 @@ def home(view: View) -> Page:
         "number": page,
         "numbers": pages,
         "marks_of": marks_of,
+        "unmarked": unmarked,
         "bar_width": BAR_WIDTH,
     }
     return Page("Runs", "ledger/home.html", values, [Crumb("Runs")])
@@ -101,16 +102,24 @@ def _ids(ledger: Ledger, start: int) -> list[str]:
     return [str(run) for (run,) in ledger.sql(_IDS, (_A_PAGE, start)).fetchall()]
 
 
-def _standing(view: View) -> tuple[Mapping[str, Standing], Figure | None]:
-    """How runs stand; and, where the taints are being followed again, as of which event they are marked."""
-    marked = view.memory.kept(view.ledger, view.size, "", "home.standing", standing_of_runs)
-    if marked.current:
-        return marked.value, None
+def _standing(view: View, end: float | None) -> tuple[Mapping[str, Standing], Figure | None, bool]:
+    """How runs stand; where the taints are being followed again, as of which event; whether that is the first time."""
+    memory, key = view.memory, "home.standing"
+    if end is None:
+        marked = memory.kept(view.ledger, view.size, "", key, standing_of_runs)
+    else:
+        left = max(0.0, end - time.monotonic())
+        marked = memory.soon(view.ledger, view.size, "", key, standing_of_runs, patience=left)
+    if marked is not None and marked.current:
+        return marked.value, None, False
+    # What is superseded is looked up quickly, and so is always of this very moment.
     found = dict(standing_of_runs(view.ledger, taints=False))
+    if marked is None:
+        return found, None, True
     for run, stands in marked.value.items():
         if stands.taints:
             found[run] = replace(found.get(run, Standing()), taints=stands.taints)
-    return found, _as_of(marked.size)
+    return found, _as_of(marked.size), False
 
 
 def _as_of(size: int) -> Figure:
@@ -186,7 +195,7 @@ def warm(shelf: Shelf) -> None:
     try:
         with shelf.reading() as ledger:
             runs = _ids(ledger, 0)
-            _standing(_unasked(shelf, ledger))
+            _standing(_unasked(shelf, ledger), None)
         for run in runs:
             with shelf.reading() as ledger:
                 view = _unasked(shelf, ledger)

@@ -27,6 +27,7 @@ T = TypeVar("T")
 _MOST_KEPT = 512
 _MOST_ROWS = 600_000
 _TOO_LONG = 0.15
+_APART = 4
 _NEWER = (
     "SELECT kind, run, max(seq) FROM main.events WHERE seq > ? AND seq <= ? GROUP BY kind, run ORDER BY max(seq)"
 )  # fmt: skip
@@ -49,6 +50,7 @@ class _Entry:
     size: int
     seconds: float
     rows: int
+    made: float
 
 
 class _Depth(threading.local):
@@ -111,10 +113,10 @@ class Memory:
     ) -> Kept[T]:  # fmt: skip
         """What `work` makes of the ledger about `run`: from before, where nothing touched the run since.
 
-        What took long to make is given as it was, marked as not current, while it is made again in the background;
-        what is quick, or was never made, is made now, once for all who ask for it meanwhile. `ledger` must be held at
-        the moment of `size`, and `work` uses no ledger but the one that it is given. What `work` itself asks for here
-        is always current: an older part would pass for a new whole.
+        What took long to make is given as it was, marked as not current, while it is made again in the background, for
+        a fifth of the time at most; what is quick, or was never made, is made now, once for all who ask for it
+        meanwhile. `ledger` must be held at the moment of `size`, and `work` uses no ledger but the one that it is given.
+        What `work` itself asks for here is always current: an older part would pass for a new whole.
         """
         while True:
             newest = self.touched(ledger, size, run, own=own)
@@ -191,7 +193,9 @@ class Memory:
                 self._depth.spared += entry.seconds
             return Kept(entry.value, min(entry.size, size), current=True)
         if entry.seconds > _TOO_LONG and entry.size <= size and not self._depth.within:
-            self._later(key, work)
+            # While a run goes on its figures are of the past as soon as they are made: most of the time is for others.
+            if time.monotonic() - entry.made > _APART * entry.seconds:
+                self._later(key, work)
             return Kept(entry.value, entry.size, current=False)
         return None
 
@@ -203,7 +207,7 @@ class Memory:
             if self._closed or size < self._redacted or (known is not None and known.size > size):
                 return
             self._rows += rows - (known.rows if known else 0)
-            self._entries[key] = _Entry(value, size, seconds, rows)
+            self._entries[key] = _Entry(value, size, seconds, rows, time.monotonic())
             self._entries.move_to_end(key)
             while len(self._entries) > 1 and (len(self._entries) > _MOST_KEPT or self._rows > _MOST_ROWS):
                 _, gone = self._entries.popitem(last=False)

@@ -79,7 +79,9 @@ def cards(html: str) -> list[str]:
 
 
 def words(html: str) -> str:
-    return " ".join(unescape(re.sub("<[^>]*>", " ", re.sub("</?(?:bdi|data|strong|mark|span)[^>]*>", "", html))).split())
+    return " ".join(
+        unescape(re.sub("<[^>]*>", " ", re.sub("</?(?:bdi|data|strong|mark|span)[^>]*>", "", html))).split()
+    )
 
 
 def figures(html: str) -> list[tuple[Any, str, str, str]]:
@@ -283,6 +285,36 @@ def test_nobody_waits_long_for_a_long_run_and_the_page_says_that_figures_are_com
     said = words(served("/-/ledger/").text)
     assert "Figures as of event 3; they are being worked out again." in said
     assert "3 correct" in said
+
+
+def test_nobody_waits_long_for_taints_and_the_page_says_that_they_are_being_followed(
+    lineage: Lineage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    supersede(lineage.ledger, RUNS[0], by=RUNS[1], category="parser", reason="read wrongly")
+    taint(lineage.ledger, f"run:{RUNS[1]}", reason="odd")
+    whole = home_module.standing_of_runs
+
+    def follow(ledger: Ledger, *, taints: bool = True) -> Any:
+        time.sleep(1.5 * taints)
+        return whole(ledger, taints=taints)
+
+    monkeypatch.setattr(home_module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(home_module, "standing_of_runs", follow)
+    served = Served(lineage.ledger.path)
+    start = time.monotonic()
+    html = served("/-/ledger/").text
+    assert time.monotonic() - start < 1.4
+    assert "Which runs are tainted is being worked out: none is marked yet." in words(html)
+    assert '<h3 class="gone">' in cards(html)[1]
+    while "none is marked yet" in html:
+        assert time.monotonic() - start < 60
+        html = served("/-/ledger/").text
+    assert "odd" in words(cards(html)[0])
+    lineage.ledger.append(Draft(kinds.Note(text="later")))
+    html = served("/-/ledger/").text
+    size = lineage.ledger.head()[0] - 1
+    assert f"it is marked as of event {size}" in words(html)
+    assert "odd" in words(cards(html)[0])
 
 
 def test_a_visitor_after_warming_waits_for_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
