@@ -7,11 +7,13 @@ import errno
 import ipaddress
 import signal
 import socket
+import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from ledger._errors import LedgerError
+from ledger._screen import printable
 from ledger.web._datasette import make_datasette
 
 __all__ = ["CannotServe", "serve"]
@@ -34,11 +36,16 @@ def serve(
     datasette = make_datasette(*paths, base_url=base_url)
     listener = _listen(host, port)
     try:
-        app: Any = datasette.app()
-        if _is_loopback(host):
-            app = _only_for({"localhost", host.lower(), *(name.lower() for name in names)}, app)
+        known = {"localhost", host.lower(), *(name.lower() for name in names)}
+        app = _guarded(datasette.app(), known if _is_loopback(host) else None)
         config = uvicorn.Config(
-            app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=2, lifespan="off"
+            app,
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=2,
+            lifespan="off",
         )
         server = uvicorn.Server(config)
         number = listener.getsockname()[1]
@@ -101,17 +108,40 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _only_for(names: Collection[str], app: Any) -> Any:
+def _guarded(app: Any, names: Collection[str] | None) -> Any:
+    """The application for requests that are meant for it; what it can't read of one is a sentence and a line."""
+
     async def answer(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and not _is_for(names, dict(scope["headers"]).get(b"host", b"").decode("latin-1")):
-            said = b"This server answers to its own address only; `ledger serve --name NAME` adds a name.\n"
-            kind = [(b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff")]
-            await send({"type": "http.response.start", "status": 421, "headers": kind})
-            await send({"type": "http.response.body", "body": said})
-            return
-        await app(scope, receive, send)
+        begun = False
+
+        async def sending(message: Any) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        if names is not None and not _is_for(names, dict(scope["headers"]).get(b"host", b"").decode("latin-1")):
+            await _say(
+                send, 421, "This server answers to its own address only; `ledger serve --name NAME` adds a name."
+            )
+        elif scope["path"].startswith("//"):
+            # Datasette would lead to it without its last slash, and a browser takes such an address for another host.
+            await _say(send, 404, "There is no such page here.")
+        else:
+            try:
+                await app(scope, receive, sending)
+            except Exception as problem:  # noqa: BLE001 - the last door: the server would print a traceback
+                told = printable(f"{scope['method']} {scope['path']}: {type(problem).__name__}: {problem}")[:500]
+                print(f"error: {told}", file=sys.stderr, flush=True)
+                if not begun:
+                    await _say(send, 400, "This request can't be read.")
 
     return answer
+
+
+async def _say(send: Any, status: int, sentence: str) -> None:
+    kind = [(b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff")]
+    await send({"type": "http.response.start", "status": status, "headers": kind})
+    await send({"type": "http.response.body", "body": f"{sentence}\n".encode()})
 
 
 def _is_for(names: Collection[str], given: str) -> bool:

@@ -136,6 +136,34 @@ def test_only_reading_is_answered_over_a_real_socket(start: Start) -> None:
     assert "server" not in head.headers
 
 
+def test_a_request_that_makes_no_sense_is_a_line_and_never_a_traceback(start: Start) -> None:
+    process, address = start("--port", "0")
+    port = int(address.split(":")[2].partition("/")[0])
+
+    def asked(head: bytes) -> bytes:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(head + b"\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            return b"".join(iter(lambda: connection.recv(65536), b""))
+
+    for head, status in (
+        (b"GET /-/ledger HTTP/1.1\r\nCookie: ds_actor=\xff\xfe", b"400"),
+        (b"GET /\xff HTTP/1.1", b"400"),
+        (b"GET //evil.example/ HTTP/1.1", b"404"),
+        (b"GET http://evil.example/nope HTTP/1.1", b"404"),
+        (b"GET /-/ledger/ledger/event/%ff HTTP/1.1", b"404"),
+        (b"GET /-/ledger HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", b"200"),
+        (b"\x00\x01\x02", b"400"),
+        (b"GET /-/ledger HTTP/1.1", b"200"),
+    ):
+        answer = asked(head)
+        assert answer.startswith(b"HTTP/1.1 " + status), (head, answer[:200])
+        assert b"location: //" not in answer.lower()
+    process.send_signal(signal.SIGTERM)
+    status, _, err = ended(process)
+    assert status == 0 and "Traceback" not in err
+    assert err.startswith("error: GET /-/ledger: UnicodeDecodeError") and err.count("\n") == 1
+
+
 def test_pages_follow_a_ledger_that_grows_and_never_hold_its_writer(start: Start, path: Path) -> None:
     _, address = start("--port", "0")
     one = f"{address}/ledger/head"
