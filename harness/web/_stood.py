@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from typing import Any
 
 from harness._prices import price_text
@@ -12,14 +13,9 @@ from ledger import Ledger, over_views
 __all__ = ["comparisons", "newest_of_suite", "plan_candidates", "reports_of"]
 
 Row = Mapping[str, Any]
-_REPORTS = (
-    "SELECT seq, at, format, digest, corrects, published_to, superseded, superseded_by, tainted FROM reports"
-    " WHERE run = ?"
-)
-_OTHERS = (
-    "SELECT run, body ->> '$.name' AS name, at FROM main.events WHERE kind = 'plan' AND run <> ?"
-    " AND body ->> '$.suite' = ? AND body ->> '$.purpose' = 'evaluation' ORDER BY seq DESC LIMIT ?"
-)
+_QUERIES = files("harness.web") / "queries"
+_REPORTS = (_QUERIES / "reports.sql").read_text("utf-8")
+_OTHERS = (_QUERIES / "others.sql").read_text("utf-8")
 _MOST_OTHERS = 8
 _MOST_PAIRS = 12
 
