@@ -13,7 +13,7 @@ from ledger._look import SeenBlob, inspect_blob
 from ledger._screen import printable
 from ledger._store import Ledger
 from ledger._withheld import withheld_by
-from ledger.web._event import blob_part, crumbs_to
+from ledger.web._event import blob_part, crumbs_to, saved_as
 from ledger.web._figure import cli
 from ledger.web._pages import Crumb, Download, Page, PageMissing, View
 from ledger.web._row import row_of, seq_of
@@ -80,7 +80,7 @@ def blob(view: View, seq: str, name: str) -> Page:
     part = blob_part(seen.name, seen.hash)
     values: dict[str, Any] = {
         "event": found, "seen": seen, "part": part, "kind": kind, "by": None, "data": data is not None,
-        "headers": _headers(found), "file": file_name(found.seq, seen),
+        "headers": _headers(found), "file": saved_as(view, file_name(found.seq, seen), "raw", seq=found.seq, name=part),
     }  # fmt: skip
     if data is None:
         values["by"] = withheld_by(view.ledger, seen.hash)

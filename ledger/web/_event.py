@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from ledger._errors import LedgerError
 from ledger._event import GENESIS_PREV, Event
 from ledger._look import Seen, SeenBlob, inspect
+from ledger._screen import printable
 from ledger._standing import standing_of_runs
 from ledger._withheld import withheld_by
 from ledger.kinds import KINDS
@@ -21,7 +24,7 @@ from ledger.web._pages import Crumb, Page, View
 from ledger.web._row import Row, row_of, seq_of
 from ledger.web._tree import tree
 
-__all__ = ["blob_part", "crumbs_to", "event", "meaning"]
+__all__ = ["blob_part", "crumbs_to", "event", "meaning", "saved_as"]
 
 T = TypeVar("T")
 
@@ -66,6 +69,12 @@ def blob_part(name: str, digest: str) -> str:
     if name in ("", ".", "..") or any("\ud800" <= each <= "\udfff" for each in name):
         return digest
     return name
+
+
+def saved_as(view: View, file: str, route: str, /, **parts: object) -> str:
+    """What a shell calls the file that a download is saved under: `file`, or that of the one in a folder of pages."""
+    address = view.links.to(route, **parts) if view.fixed else None
+    return shlex.quote(printable(unquote(address.rpartition("/")[2]))) if address else file
 
 
 def crumbs_to(found: Event, *further: Crumb) -> list[Crumb]:
@@ -130,6 +139,7 @@ def _sound(view: View, seen: Seen) -> Page:
         "taints": part(lambda: taints_on(view, found.seq), ()),
         "superseded": part(lambda: _superseded(view, found.run), None),
         "graph": _graph(view, found, causes, effects), "line": seen.line[:_LINE_SHOWN],
+        "line_file": saved_as(view, f"event-{found.seq}-line.txt", "line", seq=found.seq),
         "line_cut": len(seen.line) > _LINE_SHOWN, "genesis_prev": GENESIS_PREV, "kind_titles": meaning,
     }  # fmt: skip
     return Page(f"Event {found.seq}", "ledger/event.html", values, crumbs_to(found), about=found.run)

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from ledger import Draft, Ledger, kinds
 from ledger.web._bytes import hex_lines
+from ledger.web._files import write_pages
 from tests.ledger.ledgers import OTHER_RUN, example_draft
+from tests.ledger.lineages import RUNS, make_lineage
 from tests.ledger.test_tamper import changes
 from tests.ledger.web.pages import Served
 from tests.ledger.web.test_event import changed
@@ -235,3 +237,17 @@ def test_hex_lines_read_back_are_the_bytes(data: bytes, start: int) -> None:
         row = data[16 * number : 16 * number + 16]
         assert line[60:] == "|" + "".join(chr(each) if 32 <= each < 127 else "." for each in row) + "|"
         assert len(line) == 62 + len(row)
+
+
+def test_the_command_on_a_page_in_a_folder_names_the_file_that_lies_there(tmp_path: Path) -> None:
+    ledger = make_lineage(tmp_path / "ledger.db").ledger
+    ledger.close()
+    folder = tmp_path / "pages"
+    write_pages(ledger.path, folder, run=RUNS[0], report=None, told=lambda _: None)
+    named = 0
+    for page in folder.glob("blobs/*.html"):
+        for file in re.findall("<code>b3sum ([^<]*)</code>", page.read_text("utf-8")):
+            data = (page.parent / file).read_bytes()
+            assert blake3(data).hexdigest() in page.read_text("utf-8")
+            named += 1
+    assert named > 4
