@@ -114,9 +114,9 @@ class Memory:
         """What `work` makes of the ledger about `run`: from before, where nothing touched the run since.
 
         What took long to make is given as it was, marked as not current, while it is made again in the background, for
-        a fifth of the time at most; what is quick, or was never made, is made now, once for all who ask for it
-        meanwhile. `ledger` must be held at the moment of `size`, and `work` uses no ledger but the one that it is given.
-        What `work` itself asks for here is always current: an older part would pass for a new whole.
+        a fifth of the time at most; what is quick, or was never made, is made now, once for all who ask meanwhile.
+        `ledger` must be held at the moment of `size`, and `work` uses no ledger but the one that it is given. What
+        `work` itself asks for here is always current: an older part would pass for a new whole.
         """
         while True:
             newest = self.touched(ledger, size, run, own=own)
