@@ -162,17 +162,20 @@ class _Tainted:
     said: Mapping[int, tuple[str, str, str]]
 
 
-def taints_on(view: View, seq: int) -> Sequence[tuple[int, str, str, str]]:
-    """The taints in force that an event rests on: seq of the taint, what it speaks of, its id, and the reason."""
+def taints_on(view: View, seq: int) -> tuple[Sequence[tuple[int, str, str, str]], int | None]:
+    """The taints in force that an event rests on: seq of the taint, what it speaks of, its id, and the reason.
+
+    And up to which event that was looked at, if that is not the chain's head.
+    """
     if not view.ledger.sql(_ANY_TAINT).fetchone()[0]:
-        return []
-    kept = view.memory.kept(view.ledger, view.size, "", ("tainted events",), _tainted).value
+        return [], None
+    kept = view.memory.kept(view.ledger, view.size, "", ("tainted events",), _tainted)
     found: list[tuple[int, str, str, str]] = []
-    for taint, reached in kept.reached.items():
+    for taint, reached in kept.value.reached.items():
         at = bisect_left(reached, seq)
         if at < len(reached) and reached[at] == seq:
-            found.append((taint, *kept.said[taint]))
-    return found
+            found.append((taint, *kept.value.said[taint]))
+    return found, None if kept.current else kept.size
 
 
 def _tainted(ledger: Ledger) -> _Tainted:

@@ -126,6 +126,7 @@ def _sound(view: View, seen: Seen) -> Page:
     effects, total, until = part(
         lambda: effects_of(view, found.seq), (list[Group](), Figure(None, "count", shown, ""), None)
     )
+    taints, taints_until = part(lambda: taints_on(view, found.seq), ((), None))
     values: dict[str, Any] = {
         "seen": seen, "event": found, "problems": problems, "prev": prev, "causes": causes, "missing": missing,
         "effects": effects, "effects_total": total, "effects_until": until,
@@ -136,7 +137,7 @@ def _sound(view: View, seen: Seen) -> Page:
         "by": part(lambda: withheld_by(view.ledger, found.seq), None) if found.body is None else None,
         "body": None if found.body is None else tree(found.body, link=_linker(view, found)),
         "said": [group for group in effects if group.kind in SPEAKS],
-        "taints": part(lambda: taints_on(view, found.seq), ()),
+        "taints": taints, "taints_until": taints_until,
         "superseded": part(lambda: _superseded(view, found.run), None),
         "graph": _graph(view, found, causes, effects), "line": seen.line[:_LINE_SHOWN],
         "line_file": saved_as(view, f"event-{found.seq}-line.txt", "line", seq=found.seq),
