@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ledger._errors import NotFound
-from ledger._event import Event, commits, hash_of
+from ledger._event import Event, causes_text, commits, hash_of
 from ledger._packed import unpacked
 from ledger._store import Ledger
 from ledger._withheld import withheld_by
@@ -20,6 +20,7 @@ _PAGE = 2_000
 _MAX_SEQ = 2**53 - 1
 _MOST_UNNAMED = 64 << 20
 _WITHHELD = "withheld by event "
+_CAUSES = "SELECT causes FROM main.events WHERE seq = ?"
 _EFFECTS = "SELECT effect FROM main.edges WHERE cause = ? ORDER BY effect"
 _BLOBS = "SELECT hash, salt, encoding, data FROM main.blobs WHERE seq = ?"
 
@@ -132,8 +133,10 @@ def inspect(ledger: Ledger, wanted: str, *, effects: bool = True) -> Seen:
     Without `effects` those aren't listed: a plan may have a hundred thousand.
     """
     event = find_event(ledger, wanted)
+    (stored,) = ledger.sql(_CAUSES, (event.seq,)).fetchone()
     try:
-        line = event.line
+        # The same causes in another spelling would give the same line.
+        line = event.line if stored == causes_text(event.causes) else b""
     except UnicodeEncodeError:
         line = b""
     body_matches = event.body is None or commits(event.salt, event.body.encode("utf-8"), event.body_hash)

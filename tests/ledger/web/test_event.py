@@ -15,6 +15,7 @@ import pytest
 from blake3 import blake3
 
 from ledger import Draft, Ledger, kinds
+from ledger._look import inspect
 from tests.ledger.ledgers import OTHER_RUN, RUN, drop_guards, example_draft
 from tests.ledger.test_tamper import BLOB_COLUMNS, EVENT_COLUMNS, changes
 from tests.ledger.web.pages import Served
@@ -237,6 +238,14 @@ def test_whatever_stands_in_a_column_of_a_blob_no_page_breaks_and_the_event_says
 def test_what_was_changed_is_said_in_a_sentence(original: Path, copy: Path, change: str, said: str) -> None:
     pages = Pages(changed(original, copy, change))
     assert said in plain(at(pages, "event/12"))
+
+
+def test_the_command_line_says_too_that_causes_are_spelled_otherwise(original: Path, copy: Path) -> None:
+    change = "UPDATE events SET causes = replace(causes, ',', ', ') WHERE seq = 12"
+    with Ledger.open(original, read_only=True) as ledger:
+        assert inspect(ledger, "12").line_matches
+    with Ledger.open(changed(original, copy, change), read_only=True) as ledger:
+        assert not inspect(ledger, "12").line_matches
 
 
 def test_a_missing_event_is_called_a_gap(original: Path, copy: Path) -> None:
