@@ -14,7 +14,7 @@ from harness._outcomes import reason as known_reason
 from harness.parse import Wire
 from harness.parse._encoding import decode
 from harness.web._messages import Asked, read_asked
-from harness.web._numbers import BlobAt, Numbers, blob_at, shown_event, why_withheld
+from harness.web._numbers import BlobAt, Numbers, blob_at, shown_event, unreadable, why_withheld
 from harness.web._story import Item, Story, Try
 from harness.web._words import reason_words
 from ledger import Event, Ledger, LedgerError
@@ -167,7 +167,7 @@ def _attempt(ledger: Ledger, story: Story, each: Try, numbers: Numbers) -> Attem
 def _sent(ledger: Ledger, story: Story, item: Item, numbers: Numbers) -> Sent:
     body = item.as_a(Request)
     if body is None:
-        return Sent(item, _gone(ledger, item))
+        return Sent(item, unreadable(ledger, item))
     found = blob_at(ledger, item, "body", numbers)
     asked = None
     if found is not None and found.data is not None and story.candidate is not None:
@@ -200,12 +200,6 @@ def _messages(asked: Asked) -> list[Message]:
             left -= min(length, MOST_SHOWN)
         found.append(Message(said.role, drawn))
     return found
-
-
-def _gone(ledger: Ledger, item: Item) -> str:
-    if not item.withheld:
-        return "of a kind that this release doesn't know"
-    return why_withheld(ledger, item.seq) or "gone, and no redaction names it"
 
 
 def _headers(headers: Sequence[tuple[str, str]], masked: Sequence[Masked]) -> list[tuple[str, str, bool]]:
@@ -265,7 +259,7 @@ def _came(ledger: Ledger, item: Item, numbers: Numbers) -> Came:
                 tool=body.tool, grade=body.grade, claimed=sorted(body.claimed.items()),
             )  # fmt: skip
         case _:
-            return Came(item, item.event.kind, _gone(ledger, item))
+            return Came(item, item.event.kind, unreadable(ledger, item))
 
 
 def _response(ledger: Ledger, item: Item, body: Response, numbers: Numbers) -> Came:
@@ -310,7 +304,7 @@ def failed(ledger: Ledger, item: Item, numbers: Numbers) -> Failed:
     """A fault as a page says it."""
     body = item.as_a(Fault)
     if body is None:
-        return Failed(item, _gone(ledger, item))
+        return Failed(item, unreadable(ledger, item))
     total = numbers.of(item, "total_ms", form="ms") if body.total_ms is not None else None
     return Failed(
         item, "", body.stage, body.reason, body.domain, reason_words(body.stage, body.reason), body.detail, total
@@ -320,6 +314,6 @@ def failed(ledger: Ledger, item: Item, numbers: Numbers) -> Failed:
 def _waited(ledger: Ledger, item: Item, numbers: Numbers) -> Waited:
     body = item.as_a(Wait)
     if body is None:
-        return Waited(item, None, _gone(ledger, item), "")
+        return Waited(item, None, unreadable(ledger, item), "")
     sentence = known_reason("error", body.why).sentence if is_reason("error", body.why) else ""
     return Waited(item, numbers.of(item, "seconds", form="plain"), body.why, body.asked, sentence)

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from harness.web._asking import attempts
 from harness.web._case import FrozenCase, frozen_case
-from harness.web._numbers import Numbers, why_withheld
+from harness.web._numbers import Numbers, unreadable
 from harness.web._readings import Reading, readings, texts
 from harness.web._story import Item, Story, tell_story
 from ledger import Ledger, printable
@@ -42,7 +42,7 @@ def cell_page(view: View, run: str, cell: str) -> Page:
     heard = texts(found)
     values: dict[str, Any] = {
         "story": story, "run": run, "cell": story.cell, "told": told,
-        "withheld": why_withheld(view.ledger, story.planned.seq) or "gone, and no redaction names it",
+        "withheld": unreadable(view.ledger, story.planned),
         "epoch": numbers.of(story.planned, "epoch"), "twin": numbers.of(story.planned, "twin"),
         "of": _planned(story), "frozen": frozen, "case": _folded(frozen), "attempts": tried,
         "readings": [mine[0] for mine in found], "older": [(mine[0].label, mine[1:]) for mine in found if mine[1:]],
@@ -92,9 +92,5 @@ def _why_no_text(reading: Reading) -> str:
 
 def _events(ledger: Ledger, story: Story) -> list[_Told]:
     return [
-        _Told(
-            each, str(each.raw.get("rules", "")),
-            (why_withheld(ledger, each.seq) or "gone, and no redaction names it") if each.withheld else "",
-        )
-        for each in story.items
+        _Told(each, str(each.raw.get("rules", "")), unreadable(ledger, each)) for each in story.items
     ]  # fmt: skip

@@ -84,7 +84,12 @@ class Lack:
     side: str
     why: str
     cells: Sequence[tuple[str, int | None]]
-    more: bool
+    count: int
+
+    @property
+    def more(self) -> bool:
+        """Whether some aren't named."""
+        return self.count > len(self.cells)
 
 
 @dataclass(frozen=True)
@@ -241,4 +246,4 @@ def _lacks(pair: Compared) -> list[Lack]:
     for each in pair.missing:
         why = f"unmeasured: {each.status}, {each.reason}" if each.why == "unmeasured" else each.why
         groups.setdefault((each.side, why), []).append((each.case or "a case that is withheld", each.cell))
-    return [Lack(side, why, cells[:_MOST_MISSING], len(cells) > _MOST_MISSING) for (side, why), cells in groups.items()]
+    return [Lack(side, why, cells[:_MOST_MISSING], len(cells)) for (side, why), cells in groups.items()]

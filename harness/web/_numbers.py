@@ -10,7 +10,7 @@ from harness.web._story import Item
 from ledger import Ledger, LedgerError, NotFound
 from ledger.web import Figure, Source, cli, withheld_by
 
-__all__ = ["BlobAt", "Numbers", "blob_at", "shown_event", "why_withheld"]
+__all__ = ["BlobAt", "Numbers", "blob_at", "shown_event", "unreadable", "why_withheld"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,13 @@ def blob_at(ledger: Ledger, item: Item, name: str, numbers: Numbers) -> BlobAt |
     except LedgerError as problem:
         why = str(problem)
     return BlobAt(item.seq, name, reference.hash, size, None, why)
+
+
+def unreadable(ledger: Ledger, item: Item | None) -> str:
+    """Why the body of an event can't be read, in words that follow "is"; empty where it can."""
+    if item is None or item.body is not None:
+        return ""
+    return item.problem or why_withheld(ledger, item.seq) or "gone, and no redaction names it"
 
 
 def why_withheld(ledger: Ledger, target: int | str) -> str:

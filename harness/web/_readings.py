@@ -16,7 +16,7 @@ from harness._suite import Case
 from harness.suites import Stages
 from harness.web._asking import Failed, failed
 from harness.web._claims import Claim, claims_of
-from harness.web._numbers import BlobAt, Numbers, blob_at, why_withheld
+from harness.web._numbers import BlobAt, Numbers, blob_at, unreadable
 from harness.web._reread import Again, Thawed, read_again, thawed
 from harness.web._story import Item, Scoring, Story
 from harness.web._words import flag_words, reason_words
@@ -136,17 +136,11 @@ def _reading(
     )
 
 
-def _gone(ledger: Ledger, item: Item | None) -> str:
-    if item is None or not item.withheld:
-        return ""
-    return why_withheld(ledger, item.seq) or "gone, and no redaction names it"
-
-
 def _with_score(ledger: Ledger, found: Reading, numbers: Numbers) -> Reading:
     item = found.scoring.score
     body = item.as_a(Score) if item is not None else None
     if item is None or body is None:
-        return replace(found, score_why=_gone(ledger, item) or "read, and not scored")
+        return replace(found, score_why=unreadable(ledger, item) or "read, and not scored")
     metrics = [
         (name, numbers.of(item, "metrics", name, form="plain") if name in body.metrics else None)
         for name in dict.fromkeys([*body.applies, *body.metrics])
@@ -175,7 +169,7 @@ def _with_parse(ledger: Ledger, found: Reading, numbers: Numbers, *, whole: bool
     item = found.scoring.parse
     body = item.as_a(Parse) if item is not None else None
     if item is None or body is None:
-        return replace(found, parse_why=_gone(ledger, item) or "no response was read")
+        return replace(found, parse_why=unreadable(ledger, item) or "no response was read")
     text, why = _value(ledger, item, body, numbers)
     return replace(
         found, parsed=body, parse_sentence=_sentence(body, found.thawed.stages),
@@ -205,7 +199,7 @@ def _with_claims(ledger: Ledger, found: Reading, numbers: Numbers, case: Case | 
     item = found.scoring.confirm
     body = item.as_a(Confirm) if item is not None else None
     if item is None or body is None:
-        return replace(found, confirm_why=_gone(ledger, item))
+        return replace(found, confirm_why=unreadable(ledger, item))
     claims, more = claims_of(item, body, found.thawed, _parsed_value(ledger, found, numbers), case, numbers)
     return replace(found, claims=claims, more_claims=more)
 

@@ -6,6 +6,7 @@ frozen, by the code that is here.
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -109,7 +110,10 @@ def _read(ledger: Ledger, story: Story, scoring: Scoring, thaw: Thawed, case: Ca
     place = story.place(ledger, scoring.evidence)
     if place is None or story.candidate is None:
         return Again(why="nothing says how its bytes are to be read")
-    (_, reply), *_ = read_replies(ledger, [place], {story.candidate.label: story.candidate})
+    try:
+        (_, reply), *_ = read_replies(ledger, [place], {story.candidate.label: story.candidate})
+    except (HarnessError, LedgerError, sqlite3.Error) as problem:
+        return Again(why=f"what it rests on can't be read: {problem}")
     if reply is None:
         return Again(why="what it rests on is withheld by a redaction")
     if reply.wire is None:
@@ -152,8 +156,8 @@ def _checked(found: Again, reply: Reply, story: Story, scoring: Scoring, thaw: T
     except Exception as problem:  # noqa: BLE001  our own code may fail on a reply; the page says so
         return replace(found, unchecked=f"deriving it here fails: {type(problem).__name__}")
     parts = (("parse", scoring.parse), ("confirm", scoring.confirm), ("score", scoring.score))
-    if any(item is not None and item.withheld for _, item in parts):
-        return replace(found, unchecked="some of what was recorded is withheld by a redaction")
+    if any(item is not None and item.body is None for _, item in parts):
+        return replace(found, unchecked="some of what was recorded is withheld, or can't be read")
     differs = tuple(name for name, item in parts if not _same(name, item, derived))
     return replace(found, checked=True, differs=differs)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from harness._replies import Numbered, Place, Row, candidate_at, lay_attempts, place_at
-from ledger import KINDS, Event, Ledger, NotFound
+from ledger import KINDS, Event, Ledger, LedgerError, NotFound
 from ledger.kinds import Body, Cell, Fault, Plan, PlanCandidate, Request, Reuse, parse_body
 from ledger.web import PageMissing
 
@@ -34,13 +34,14 @@ _Typed = TypeVar("_Typed", bound=Body)
 class Item:
     """One event of the cell. `index` is its place among them, in order of seq, as `ledger log --cell` lists them.
 
-    `body` is None where it was withheld, and for a kind of a newer release; `raw` is the stored JSON, else empty.
+    `body` is None where it was withheld, and where it can't be read: `problem` says why. `raw` is the stored JSON.
     """
 
     index: int
     event: Event
     body: Body | None
     raw: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    problem: str = ""
 
     @property
     def seq(self) -> int:
@@ -157,8 +158,14 @@ def _items(ledger: Ledger, run: str, cell: int) -> list[Item]:
 def _item(index: int, event: Event) -> Item:
     if event.body is None:
         return Item(index, event, None)
-    body = parse_body(event.kind, event.body) if event.kind in KINDS else None
-    return Item(index, event, body, cast("Mapping[str, Any]", json.loads(event.body)))
+    try:
+        raw: object = json.loads(event.body)
+        body = parse_body(event.kind, event.body) if event.kind in KINDS else None
+    except (ValueError, RecursionError, LedgerError) as problem:
+        # What somebody wrote into the file: the rest of the story can be told all the same.
+        return Item(index, event, None, {}, f"not a body as one can be stored: {problem}")
+    told = cast("Mapping[str, Any]", raw if isinstance(raw, dict) else {})
+    return Item(index, event, body, told, "" if body is not None else "of a kind that this release doesn't know")
 
 
 def _there(ledger: Ledger, run: str, cell: int) -> int | None:

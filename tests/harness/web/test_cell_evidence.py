@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -312,3 +314,18 @@ def test_an_id_that_stands_in_other_cases_too_is_not_taken_for_them() -> None:
     other = case_line("a", text='- it says "b" here\n')
     found = find_line(f"{other}\n\n{case_line('b')}\n".encode(), "b")
     assert found is not None and (found.id, found.line) == ("b", 3)
+
+
+@pytest.mark.parametrize("kind", ["cell", "request", "response", "parse", "confirm", "score"])
+@pytest.mark.parametrize("body", ["{}", "no JSON <b>", "[1]", '{"schema":99}', "[" * 5_000])
+def test_what_somebody_wrote_into_the_file_is_said_and_the_rest_still_stands(db: Path, kind: str, body: str) -> None:
+    with Ledger.create(db) as ledger:
+        run = answered_run(ledger, {}, rules=("strict-cite",))
+        seq = ledger.newest(1, kind=kind, run=run.run, cell=1)[0].seq
+    with closing(sqlite3.connect(db, isolation_level=None)) as connection:
+        for (trigger,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+            connection.execute(f'DROP TRIGGER "{trigger}"')
+        connection.execute("UPDATE events SET body = ? WHERE seq = ?", (body, seq))
+    page = cell(db, run.run)
+    assert f"{kind} unreadable not a body as one can be stored" in page.text
+    assert "<b>" not in page.html and "Traceback" not in page.text
