@@ -50,6 +50,7 @@ class Seen:
     status: int
     headers: httpx.Headers
     html: str
+    seconds: float = 0.0
     title: str = ""
     links: list[str] = field(default_factory=list)
     numbers: list[Number] = field(default_factory=list)
@@ -137,6 +138,7 @@ def read(url: str, answer: httpx.Response) -> Seen:
     """A page, taken apart. Of what isn't HTML only status and headers are told."""
     kind = answer.headers.get("content-type", "")
     seen = Seen(url, answer.status_code, answer.headers, answer.text if kind.startswith("text/html") else "")
+    seen.seconds = answer.elapsed.total_seconds() if hasattr(answer, "_elapsed") else 0.0
     reader = _Reader(seen)
     reader.feed(seen.html)
     reader.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -41,13 +42,17 @@ def site(ledger: Path) -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def pages(site: Site) -> list[Seen]:
-    """Every cell, lineage and comparison, and of other kinds so many as each attack stands in."""
+    """Of every kind of page so many that each attack stands on one."""
+    most = {"cell": 40, "blob": 40, "event": 30, "run": 14, "search": 20, "compare": 6}
     met: Counter[tuple[object, ...]] = Counter()
 
     def wanted(url: str, at: Address) -> bool:
         kind = (at.route, *sorted(at.query))
+        if at.route in FILES or (at.route == "run" and met[kind] == 2) or met["all", at.route] == most.get(at.route, 4):
+            return False
         met[kind] += 1
-        return at.route not in FILES and (at.route in ("cell", "lineage", "blob") or met[kind] <= 3 * len(ATTACKS))
+        met["all", at.route] += 1
+        return True
 
     home = f"{site.url}/hostile"
     starts = [home, f"{home}/search?q={MARKER}", *(f"{home}/search?{httpx.QueryParams(q=each)}" for each in ATTACKS)]
@@ -59,7 +64,7 @@ def test_every_page_is_drawn(pages: list[Seen]) -> None:
     assert [f"{page.status} {page.url}" for page in pages if page.status != 200] == []
     routes = Counter(found.route for page in pages if (found := address(page.url)) is not None)
     assert routes["cell"] >= len(ATTACKS)
-    assert routes["blob"] >= 2 * len(ATTACKS)
+    assert routes["blob"] >= len(ATTACKS)
     assert routes["event"] >= 2 * len(ATTACKS)
 
 
@@ -70,12 +75,9 @@ def test_nothing_runs_loads_or_leads_away_in_a_browser(pages: list[Seen], site: 
             assert page.url == seen.url
             assert page.evaluate("document.scripts.length") == 1, seen.url
             assert page.locator(FORBIDDEN).count() == 0, seen.url
-            assert page.locator("main svg [onload], main [onerror], main [onfocus], main [style]").count() == 0, (
-                seen.url
-            )
-            for link in page.eval_on_selector_all("[href], [src], [action]", "all => all.map(each => each.href)"):
-                where = str(link if isinstance(link, str) else "")
-                assert where.startswith((site.root, "data:,")) or not where, f"{seen.url} leads to {where}"
+            assert page.locator("[onload], [onerror], [onfocus], [onmouseover], [style]").count() == 0, seen.url
+            away = [each for each in page.evaluate(WHERE_TO) if not each.startswith((f"{site.root}/", "data:,"))]
+            assert away == [], seen.url
         page.wait_for_timeout(300)
         assert record.problems() == []
 
@@ -103,20 +105,17 @@ def test_no_control_or_direction_of_foreign_text_is_left_in_a_page(pages: list[S
         "\u200b\u200d\ufeff\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
     )
     for page in pages:
-        left = sorted({f"U+{ord(each):04X}" for each in page.html if each in acting})
+        # What was typed into the search box stands there again as it was typed.
+        html = re.sub(r'<input[^>]* name="q"[^>]*>', "", page.html)
+        left = sorted({f"U+{ord(each):04X}" for each in html if each in acting})
         assert not left, f"{page.url}: {left}"
 
 
-def test_a_long_line_makes_no_long_page_and_none_is_slow(pages: list[Seen], site: Site) -> None:
-    slow: list[tuple[float, str]] = []
-    with httpx.Client(timeout=60) as client:
-        for page in pages:
-            answer = client.get(page.url)
-            slow.append((answer.elapsed.total_seconds(), page.url))
-            assert len(answer.content) < 2_000_000, f"{page.url}: {len(answer.content)} bytes"
-    slow.sort(reverse=True)
+def test_a_long_line_makes_no_long_page_and_none_is_slow(pages: list[Seen]) -> None:
+    slow = sorted(((page.seconds, page.url) for page in pages), reverse=True)
     print("slowest:", *(f"\n  {seconds:.3f} s {url}" for seconds, url in slow[:5]))
     assert slow[0][0] < 3, slow[:5]
+    assert max(len(page.html) for page in pages) < 1_000_000
 
 
 def test_blobs_are_sent_as_files_that_no_browser_shows(site: Site, ledger: Path) -> None:
