@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
@@ -73,7 +73,8 @@ class Message:
 
 @dataclass(frozen=True)
 class Sent:
-    """A request. `asked` is its body as messages, where it is some that is known; `messages` are those, drawn."""
+    """A request. `asked` is its body as messages, where it is some that is known; `messages` are those, drawn.
+    `repeated`: its body is that of the attempt before, byte for byte."""
 
     item: Item
     why: str
@@ -86,6 +87,7 @@ class Sent:
     messages: Sequence[Message] = ()
     rest: Markup | None = None
     body: Bytes | None = None
+    repeated: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,19 @@ class Attempted:
 
 def attempts(ledger: Ledger, story: Story, numbers: Numbers) -> list[Attempted]:
     """Every attempt of a cell, in order."""
-    return [_attempt(ledger, story, each, numbers) for each in story.tries]
+    found: list[Attempted] = []
+    for each in story.tries:
+        made = _attempt(ledger, story, each, numbers)
+        if found and made.sent is not None and _same_body(found[-1].sent, made.sent):
+            made = replace(made, sent=replace(made.sent, repeated=True))
+        found.append(made)
+    return found
+
+
+def _same_body(before: Sent | None, now: Sent) -> bool:
+    if before is None or before.body is None or now.body is None or now.body.at.data is None:
+        return False
+    return before.body.at.data == now.body.at.data
 
 
 def _attempt(ledger: Ledger, story: Story, each: Try, numbers: Numbers) -> Attempted:

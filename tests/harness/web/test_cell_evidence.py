@@ -113,6 +113,8 @@ def test_attempts_stand_in_order_with_what_was_waited_for_and_what_the_server_as
     assert first < waited < second
     assert "The server asked for 1 ." in text and "rate_limit" in text
     assert "Attempt 0" in text and "Attempt 1" in text
+    assert page.html.count('<div class="said">') == 1, "what was sent again is not shown again"
+    assert "The same body as in the attempt before, byte for byte." in text
     assert resolve(db, page) > 20
 
 
