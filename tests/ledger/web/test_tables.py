@@ -211,3 +211,21 @@ def test_the_count_above_a_table_gives_up_soon_and_the_table_stands_without_it(
     page = ask("/ledger/cells?run__notblank=1")
     assert page.status_code == 200 and f"/run/{RUNS[0]}/cell/1" in page.text and "16 rows" not in page.text
     assert ask("/ledger.json?sql=select+count(*)+from+cells&_shape=arrays").json()["rows"] == [[16]]
+
+
+@pytest.mark.parametrize("far", [0, 1_000])
+def test_the_newest_events_of_a_large_run_are_found_where_they_lie_and_none_is_left_out(
+    lineage: Lineage, monkeypatch: pytest.MonkeyPatch, far: int
+) -> None:
+    ask = served(lineage)
+    for run in RUNS:
+        monkeypatch.setattr(_narrow, "_MANY_EVENTS", 10_000)
+        address = f"/ledger/events.json?_shape=array&_size=max&run={run}"
+        plain = ask(address).json()
+        monkeypatch.setattr(_narrow, "_MANY_EVENTS", 2)
+        monkeypatch.setattr(_narrow, "_FAR", far)
+        assert ask(address).json() == plain
+        assert len(plain) == 40
+        sql = ask(f"/ledger/events.json?run={run}").json()
+        assert "likelihood" in sql["query"]["sql"] and sql["filtered_table_rows_count"] == len(plain)
+        assert "likelihood" not in ask(f"/ledger/events.json?run={run}&kind=score").json()["query"]["sql"]
