@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from harness.web._story import Item
-from ledger import Ledger, LedgerError, NotFound
-from ledger.web import Figure, Source, cli, withheld_by
+from ledger import Ledger, LedgerError, NotFound, printable
+from ledger.web import Figure, Source, cli, sql, withheld_by
 
 __all__ = ["BlobAt", "Numbers", "blob_at", "shown_event", "unreadable", "why_withheld"]
 
@@ -25,8 +25,25 @@ class Numbers:
         return cls(cli("ledger", "log", "--run", run, "--cell", str(cell)))
 
     def of(self, item: Item, *path: str | int, form: Any = "count") -> Figure:
-        """The value at a path of a body; a dash where nothing stands there."""
+        """The value at a path of a body; a dash where nothing stands there.
+
+        What stands under a name that acts or hides is found by its place: no pointer with such a name is written down.
+        """
+        last = path[-1]
+        if isinstance(last, str) and printable(last) != last:
+            return _by_place(item, path[:-1], last, form)
         return self.source.at(f"/events/{item.index}/body{_pointer(path)}", _at(item.raw, path), form)
+
+
+def _by_place(item: Item, parent: tuple[str | int, ...], name: str, form: Any) -> Figure:
+    members = cast("dict[str, Any]", _at(item.raw, parent) or {})
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in parent)
+    at = list(members).index(name) if name in members else 0
+    query = (
+        f"SELECT value FROM events, json_each(body, '${where}') WHERE seq = {item.seq}"  # noqa: S608 - our own words
+        f" ORDER BY id LIMIT 1 OFFSET {at}"
+    )
+    return sql(query, members.get(name), form)
 
 
 def shown_event(seq: int, raw: Mapping[str, Any], *path: str | int, form: Any = "count") -> Figure:

@@ -331,3 +331,11 @@ def test_what_somebody_wrote_into_the_file_is_said_and_the_rest_still_stands(db:
     page = cell(db, run.run)
     assert f"{kind} unreadable not a body as one can be stored" in page.text
     assert "<b>" not in page.html and "Traceback" not in page.text
+
+
+def test_a_count_under_a_hostile_name_is_found_again_by_its_place(db: Path) -> None:
+    usage = {"a": 1, "\x1b[31m\u202ered'": 7, "z": 3}
+    page = cell(db, asked(db, json_reply(openai_answer(ANSWER, usage=usage))))
+    assert not {"\x1b", "\u202e"} & set(page.html)
+    assert "\\x1b[31m\\u202ered' 7" in page.text
+    assert resolve(db, page) > 20
