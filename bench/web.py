@@ -99,20 +99,14 @@ def _pages(path: Path) -> Sequence[tuple[str, str, str]]:
     """(name, our page, Datasette's own page for the same rows): of the newest complete run, a cell in its middle."""
     with Ledger.open(path, read_only=True) as ledger:
         seq = ledger.head()[0] // 2
-        closed = ledger.sql(
+        run, cells = ledger.sql(
             "SELECT run, CAST(json_extract(body, '$.planned') AS INTEGER) FROM main.events"
-            " WHERE kind = 'close' ORDER BY seq DESC LIMIT 2"
-        ).fetchall()
-        (run, cells), other = closed[0], closed[-1][0]
-        rules, also = [
-            quote(row[0])
-            for row in ledger.sql(
-                "SELECT json_extract(body, '$.rules') FROM main.events WHERE run = ? AND kind = 'tally' LIMIT 2", (run,)
-            )
-        ]
+            " WHERE kind = 'close' ORDER BY seq DESC LIMIT 1"
+        ).fetchone()
+        tally = "SELECT json_extract(body, '$.rules') FROM main.events WHERE run = ? AND kind = 'tally' LIMIT 1"
+        rules = quote(ledger.sql(tally, (run,)).fetchone()[0])
     ours, theirs = f"/-/ledger/{path.stem}", f"/{path.stem}"
     cell = cells // 2
-    pair = f"a={run}&b={other}" if other != run else f"a={run}&rules={also}"
     return (
         ("home", ours, f"{theirs}/events?kind__exact=plan&_sort_desc=seq"),
         ("run", f"{ours}/run/{run}", f"{theirs}/scores?run__exact={run}"),
@@ -122,7 +116,6 @@ def _pages(path: Path) -> Sequence[tuple[str, str, str]]:
         ("event", f"{ours}/event/{seq}", f"{theirs}/events/{seq}"),
         ("lineage", f"{ours}/lineage/{run}", f"{theirs}/events?run__exact={run}"),
         ("search", f"{ours}/search?q=case-77", f"{theirs}/events?kind__exact=cell&body__contains=case-77"),
-        ("compare", f"{ours}/compare?{pair}&rules={rules}", f"{theirs}/scores?run__exact={run}"),
         ("table", f"{theirs}/events", f"{theirs}/events"),
     )  # fmt: skip
 

@@ -43,7 +43,9 @@ def _sampled(home: str) -> tuple[str, ...]:
         return met[kind] == 1 and met["all", at.route] <= 4
 
     with httpx.Client(timeout=120) as client:
-        return tuple(seen.url for seen in crawl(client, [home, *(f"{home}/{each}" for each in SEARCHES)], wanted))
+        found = list(crawl(client, [home, *(f"{home}/{each}" for each in SEARCHES)], wanted))
+    # Of the made ledger no cases are frozen, so its runs can't be compared; the page says so, and with which status.
+    return tuple(seen.url for seen in found if seen.status != 400)
 
 
 @pytest.fixture(scope="module", params=["history", "states", "large"])
