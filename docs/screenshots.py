@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ROOT = Path(__file__).resolve().parents[1]
-TALLEST = 1200
+TALLEST = 960
 COLOURS = """async source => {
   const image = await createImageBitmap(await (await fetch("data:image/png;base64," + source)).blob());
   const canvas = new OffscreenCanvas(image.width, image.height), drawn = canvas.getContext("2d");
