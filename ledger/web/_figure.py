@@ -7,7 +7,6 @@ to the command line.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,16 +57,15 @@ class Figure:
         return figure_text(self.value, self.form)
 
     def __html__(self) -> str:
-        where = (
-            ("data-sql", self.source.query) if self.source.query else ("data-cli", self.source.command)
-        )  # fmt: skip
-        said = self.source.query or f"{self.source.command} --json, {self.pointer}"
-        attributes: Sequence[tuple[str, str]] = (
-            ("value", json.dumps(self.value)), where, ("data-at", self.pointer), ("data-form", self.form),
-            ("title", printable(said)),
-        )  # fmt: skip
-        drawn = Markup("").join(Markup(' {}="{}"').format(name, value) for name, value in attributes if value)
-        return Markup("<data{}>{}</data>").format(drawn, escape(self.text))
+        # A page may hold thousands of these, so each is put together once: all that is let through is escaped here.
+        command, query = self.source.command, self.source.query
+        where = f' data-sql="{escape(query)}"' if query else f' data-cli="{escape(command)}"' if command else ""
+        at = f' data-at="{escape(self.pointer)}"' if self.pointer else ""
+        title = escape(printable(query or f"{command} --json, {self.pointer}"))
+        value = escape(json.dumps(self.value))
+        return Markup(  # noqa: S704 - every part that comes from anywhere is escaped
+            f'<data value="{value}"{where}{at} data-form="{self.form}" title="{title}">{escape(self.text)}</data>'
+        )
 
 
 def figure_text(value: Number, form: Form) -> str:
