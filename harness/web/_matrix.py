@@ -9,9 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from harness.web._facts import CellRow, Reading, RunCells
-from harness.web._quote import literal, select
+from harness.web._quote import select
 from harness.web._words import anchor
-from ledger.web import Figure, View, sql
+from ledger.web import Figure, View, literal, sql
 
 __all__ = ["PAGE", "STAGES", "Choice", "Matrix", "Square", "choice_of", "is_narrowed", "matrix", "squares"]
 

@@ -1,17 +1,10 @@
-"""SQL as a page shows it beside a number: values as literals, so that anybody can run it as it stands."""
+"""SQL as a page shows it beside a number: conditions on columns, with the values as literals."""
 
 from __future__ import annotations
 
-__all__ = ["condition", "literal", "select"]
+from ledger.web import literal
 
-
-def literal(value: str | int | None) -> str:
-    """A value as SQL writes it."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, int):
-        return str(value)
-    return "'" + value.replace("'", "''") + "'"
+__all__ = ["condition", "select"]
 
 
 def condition(**columns: str | int | None) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from ledger._withheld import withheld_by
 from ledger.web._datasette import make_datasette
 from ledger.web._figure import Figure, Source, cli, sql
+from ledger.web._literal import literal
 from ledger.web._memory import Kept
 from ledger.web._pages import Answer, Crumb, Data, Download, Headline, Page, PageMissing, Pages, Route, View
 from ledger.web._plugin import (
@@ -54,6 +55,7 @@ __all__ = [
     "filters_from_request",
     "get_metadata",
     "handle_exception",
+    "literal",
     "make_datasette",
     "menu_links",
     "name",

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from ledger._store import Ledger
 from ledger._views import over_views
 from ledger.web._figure import Figure, sql
+from ledger.web._literal import literal
 from ledger.web._pages import View
 from ledger.web._queries import query
 
-__all__ = ["SPEAKS", "Group", "Near", "Neighbours", "causes_of", "effects_of", "literal", "neighbours_of", "taints_on"]
+__all__ = ["SPEAKS", "Group", "Near", "Neighbours", "causes_of", "effects_of", "neighbours_of", "taints_on"]
 
 MOST_LISTED = 40
 _FEW = 5_000
@@ -88,11 +89,6 @@ class _Counted:
         listed = self.first.setdefault(kind, [])
         if len(listed) < MOST_LISTED:
             listed.append(Near(seq, kind, run, cell))
-
-
-def literal(value: object) -> str:
-    """A value as it stands in SQL."""
-    return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"
 
 
 def neighbours_of(view: View, seq: int, run: str) -> Neighbours:

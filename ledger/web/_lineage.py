@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ledger._runs import find_run
-from ledger.web._around import literal
 from ledger.web._figure import Figure, sql
 from ledger.web._graph import Edge, Node, draw_graph, layout
 from ledger.web._lineage_rows import Facts, RuleSet, read_facts
+from ledger.web._literal import literal
 from ledger.web._pages import Crumb, Page, View
 
 __all__ = ["Item", "items_of", "lineage"]

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import groupby
 
-from ledger._screen import shown
 from ledger._store import Ledger
 from ledger.web._figure import Figure, sql
+from ledger.web._literal import literal
 
-__all__ = ["BAR_WIDTH", "OUTCOMES", "Segment", "count_outcomes", "outcome_bar", "quoted"]
+__all__ = ["BAR_WIDTH", "OUTCOMES", "Segment", "count_outcomes", "outcome_bar"]
 
 OUTCOMES = ("correct", "incorrect", "graded", "unmeasured")
 BAR_WIDTH = 240
@@ -38,25 +37,14 @@ def count_outcomes(ledger: Ledger, run: str, rules: str) -> Mapping[str, int]:
     return {str(outcome): int(cells) for outcome, cells in ledger.sql(_query(), (run, rules)).fetchall()}
 
 
-def quoted(text: str) -> str:
-    """A text as a literal of SQL. What would act or hide, where a person reads it, stands there as its number."""
-    pieces = (
-        f"char({', '.join(str(ord(each)) for each in piece)})"
-        if not shown(piece[0])
-        else f"""'{piece.replace("'", "''")}'"""
-        for piece in ("".join(part) for _, part in groupby(text, shown))
-    )
-    return " || ".join(pieces) or "''"
-
-
 def outcome_bar(run: str, rules: str, planned: int, counts: Mapping[str, int]) -> Sequence[Segment]:
     """All planned cells by outcome, in the order of OUTCOMES; whoever isn't scored otherwise is unmeasured."""
     measured = {outcome: counts.get(outcome, 0) for outcome in OUTCOMES[:-1]}
-    of = f"FROM scores WHERE run = {quoted(run)} AND rules = {quoted(rules)} AND outcome"
+    of = f"FROM scores WHERE run = {literal(run)} AND rules = {literal(rules)} AND outcome"
     figures = {name: sql(f"SELECT count(*) {of} = '{name}'", cells) for name, cells in measured.items()}
     rest = planned - sum(measured.values())
     figures["unmeasured"] = sql(
-        f"SELECT (SELECT planned FROM runs WHERE run = {quoted(run)}) - (SELECT count(*) {of} <> 'unmeasured')",  # noqa: S608
+        f"SELECT (SELECT planned FROM runs WHERE run = {literal(run)}) - (SELECT count(*) {of} <> 'unmeasured')",  # noqa: S608
         rest,
     )
     scale = BAR_WIDTH / max(planned, sum(measured.values()), 1)
