@@ -126,11 +126,11 @@ def _render(
             answer = route.page(view, **{part: unquote(value) for part, value in parts.items()})
             return _answered(answer, view, stale(links.database, tables_end, size))
     except (NotFound, NotALedger) as problem:
-        return _problem(str(problem), 404)
+        return _problem(str(problem), 404, links)
     except _known_errors() as problem:
-        return _problem(str(problem), 400)
+        return _problem(str(problem), 400, links)
     except sqlite3.Error as problem:
-        return _problem(f"the ledger can't be read: {problem}", 500)
+        return _problem(f"the ledger can't be read: {problem}", 500, links)
 
 
 def _known_errors() -> tuple[type[Exception], ...]:
@@ -155,8 +155,8 @@ def _download_headers(download: Download) -> Mapping[str, str]:
     }  # fmt: skip
 
 
-def _problem(sentence: str, status: int) -> Answered:
-    return status, draw_problem(sentence, status).encode("utf-8", "backslashreplace"), _HEADERS
+def _problem(sentence: str, status: int, links: LiveLinks | None = None) -> Answered:
+    return status, draw_problem(sentence, status, links=links).encode("utf-8", "backslashreplace"), _HEADERS
 
 
 def _respond(request: Any, answered: Answered) -> Response:

@@ -85,11 +85,12 @@ def draw(page: Page, view: View, **more: Any) -> str:
 
 
 def draw_problem(
-    sentence: str, status: int, ledgers: Sequence[tuple[str, str]] = (), *, policy: str = ""
+    sentence: str, status: int, ledgers: Sequence[tuple[str, str]] = (), *, policy: str = "", links: Links | None = None
 ) -> str:  # fmt: skip
     """A page that says what is wrong, without a ledger to speak of; or which `ledgers` there are, name and address.
 
-    `policy` is the Content-Security-Policy that stands in the page itself, where no server sends one.
+    `policy` is the Content-Security-Policy that stands in the page itself, where no server sends one; `links` lead back
+    into the ledger that was asked, and to its looks.
     """
     template = _environment().get_template("ledger/problem.html")
-    return template.render(sentence=sentence, status=status, ledgers=ledgers, policy=policy)
+    return template.render(sentence=sentence, status=status, ledgers=ledgers, policy=policy, links=links)
