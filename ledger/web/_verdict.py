@@ -1,7 +1,7 @@
 """What `ledger verify` says of this file, for pages: worked out in a process of its own, and kept with its head.
 
-At most one check runs at a time. It starts when somebody first looks, and again when the head moved: not more often
-than ten times as long as it takes, and at least half a minute apart.
+At most one check runs at a time. It starts when somebody first looks, and again when the head moved or the file was
+written to: not more often than ten times as long as it takes, and at least half a minute apart.
 """
 
 from __future__ import annotations
@@ -45,6 +45,21 @@ class Standing:
     problem: str = ""
 
 
+Stamp = tuple[tuple[int, int] | None, ...]
+
+
+def _stamp(path: Path) -> Stamp:
+    """When the file and the log beside it were last written, and how long they are. Reading alone changes neither."""
+    found: list[tuple[int, int] | None] = []
+    for each in (path, path.with_name(path.name + "-wal")):
+        try:
+            seen = each.stat()
+        except OSError:
+            seen = None
+        found.append((seen.st_mtime_ns, seen.st_size) if seen is not None and seen.st_size else None)
+    return tuple(found)
+
+
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
@@ -64,12 +79,18 @@ class Verifier:
         self._standing = Standing()
         self._not_before = 0.0
         self._closed = False
+        self._spoken_of: Stamp = ()
 
     def standing(self, head: str) -> Standing:
-        """What is known now. Starts a check where none has spoken of this head, unless the last one is too recent."""
+        """What is known now. Starts a check where none has spoken of this head, unless the last one is too recent.
+
+        Nor of the file as it lies there: who changes an event in the middle leaves the head as it was.
+        """
+        stamp = _stamp(self._path)
         with self._lock:
             known = self._standing.checked
             fresh = known is not None and known.verdict["head"] == head and not self._standing.problem
+            fresh = fresh and stamp == self._spoken_of
             if not fresh and self._running is None and not self._closed and self._clock() >= self._not_before:
                 self._begin()
             return self._standing
@@ -84,6 +105,7 @@ class Verifier:
         return Standing(Checked(found, _now(), self._clock() - start))
 
     def _begin(self) -> None:
+        stamp = _stamp(self._path)
         try:
             self._running = running = self._start(self._path)
         except OSError as problem:
@@ -91,9 +113,10 @@ class Verifier:
             self._standing = Standing(self._standing.checked, problem=f"no process can be started: {problem.strerror}")
             return
         self._standing = Standing(self._standing.checked, _now(), self._standing.problem)
-        threading.Thread(target=self._await, args=(running, self._clock()), name="ledger-verify", daemon=True).start()
+        given = (running, self._clock(), stamp)
+        threading.Thread(target=self._await, args=given, name="ledger-verify", daemon=True).start()
 
-    def _await(self, running: VerifyProcess, start: float) -> None:
+    def _await(self, running: VerifyProcess, start: float, stamp: Stamp) -> None:
         try:
             found: Mapping[str, Any] | None = running.verdict()
             problem = ""
@@ -101,7 +124,9 @@ class Verifier:
             found, problem = None, str(failure)
         with self._lock:
             end = self._clock()
-            known = self._standing.checked if found is None else Checked(found, _now(), end - start)
+            known = self._standing.checked
+            if found is not None:
+                known, self._spoken_of = Checked(found, _now(), end - start), stamp
             self._standing = Standing(known, problem=problem)
             self._running = None
             self._not_before = end + max(_LEAST_APART, _TIMES_ITS_LENGTH * (end - start))

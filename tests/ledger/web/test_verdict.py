@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -22,7 +23,7 @@ from ledger._verify_apart import VerifyProcess
 from ledger.web import View
 from ledger.web._memory import Memory
 from ledger.web._verdict import Verifier, verdict_of
-from tests.ledger.ledgers import tamper
+from tests.ledger.ledgers import drop_guards, tamper
 from tests.ledger.web.pages import Served
 
 
@@ -204,6 +205,29 @@ def test_a_head_that_was_verified_is_not_verified_again(verifier: Verifier, pret
     pretended.clock += 1e6
     verifier.standing("h1")
     assert pretended.started == 1
+
+
+def test_an_event_changed_in_its_place_while_pages_are_served_is_found_though_the_head_stays(
+    original: Path, copy: Path, pretended: Pretended
+) -> None:
+    shutil.copyfile(original, copy)
+    with Ledger.open(copy, read_only=True) as reading:
+        _, head = reading.head()
+        verifier = Verifier(copy, clock=lambda: pretended.clock)
+        verifier.standing(head)
+        assert settled(verifier, head).checked.verdict["verdict"] == "CONSISTENT"
+        pretended.clock += 1e6
+        assert verifier.standing(head).since is None, "nothing was written: nothing is checked again"
+        with closing(sqlite3.connect(copy)) as connection:
+            guards = drop_guards(connection)
+            connection.execute("UPDATE events SET at = '2020-01-01T00:00:00.000000Z' WHERE seq = 5")
+            for text in guards:
+                connection.execute(text)
+            connection.commit()
+        assert reading.head()[1] == head
+        found = settled(verifier, head).checked.verdict
+    assert (found["verdict"], found["first_bad_seq"]) == ("TAMPERED", 5)
+    verifier.close()
 
 
 def test_a_head_that_moved_waits_ten_times_as_long_as_a_check_takes(verifier: Verifier, pretended: Pretended) -> None:
