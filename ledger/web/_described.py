@@ -37,9 +37,9 @@ def relations() -> Mapping[str, str]:
     found = dict(_listed()["table"])
     folder = files("ledger") / "views" / f"r{RELEASE}"
     for entry in sorted(folder.iterdir(), key=lambda each: each.name):
-        text = entry.read_text("utf-8")
-        if "CREATE VIEW" in text:
-            found[entry.name.removesuffix(".sql").partition("_")[2]] = promise(text).replace("`", "")
+        name = entry.name.removesuffix(".sql").partition("_")[2]
+        if name != "indexes":
+            found[name] = promise(entry.read_text("utf-8")).replace("`", "")
     return found
 
 

@@ -236,6 +236,7 @@ LEDGER: dict[str, list[list[object]]] = {
         ["--finish"],
     ],
     "stats": [[], ["--json"]],
+    "serve": [["--static", "pages", "--run", RUN]],
     "upgrade_compress": [["--compress"], ["--compress", "--db", "old.db"]],
 }
 """What to call each command with; a new command belongs here too. TAINT is the seq of the last taint."""
