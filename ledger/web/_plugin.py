@@ -6,6 +6,7 @@ what it answers is worked out elsewhere.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from ledger._errors import LedgerError
 from ledger._screen import printable
 from ledger.web import _answering, _canned, _faults, _later, _narrow, _tables
 from ledger.web._home import start_warming
+from ledger.web._render import read_templates
 from ledger.web._shelves import is_ledger, ledger_names, may_see, shelf_of, stale, tables_end
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
 ]  # fmt: skip
 
 Links = list[dict[str, str]]
+
+_WARM_SECONDS = 2.0
 
 
 @hookimpl
@@ -39,10 +43,12 @@ def register_routes() -> list[tuple[str, Callable[..., Any]]]:
 @hookimpl
 def startup(datasette: Any) -> Callable[[], Awaitable[None]]:
     """Settings that stay quick at a million events, a first page that is ready, and a word on what can't be seen."""
-    from ledger.web._home import start_warming
 
     async def start() -> None:
-        for name in await ledger_names(datasette):
+        names = await ledger_names(datasette)
+        if names:
+            await asyncio.to_thread(read_templates)
+        for name in names:
             # No facet of a ledger's columns is worth the seconds that looking for some takes.
             datasette._settings["suggest_facets"] = False
             _narrow.bound_counts(datasette, name)
@@ -50,17 +56,11 @@ def startup(datasette: Any) -> Callable[[], Awaitable[None]]:
             await _later.tell(datasette, name)
             shelf = shelf_of(datasette, name)
             if shelf is not None:
-                start_warming(shelf)
-            _warm(datasette, name)
+                # The first visitor of the first page doesn't wait for what every visitor is shown. A server that is
+                # asked before it is ready is slower at it than one that comes a moment later.
+                await asyncio.to_thread(start_warming(shelf).join, _WARM_SECONDS)
 
     return start
-
-
-def _warm(datasette: Any, name: str) -> None:
-    shelf = shelf_of(datasette, name)
-    if shelf is not None:
-        # The first visitor of the first page doesn't wait for what every visitor is shown.
-        start_warming(shelf)
 
 
 async def _say_what_is_stale(datasette: Any, name: str) -> None:

@@ -17,7 +17,7 @@ from ledger.web._links import Links
 from ledger.web._pages import Page, View, all_pages, route_named
 from ledger.web._text import name, when
 
-__all__ = ["asset_bytes", "draw", "draw_problem"]
+__all__ = ["asset_bytes", "draw", "draw_problem", "read_templates"]
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
@@ -51,6 +51,12 @@ def asset_bytes(package: str, file: str) -> tuple[bytes, str] | None:
             if kind is not None and found.is_file():
                 return found.read_bytes(), kind
     return None
+
+
+def read_templates() -> None:
+    """Read every template ahead of the first page that needs it."""
+    for template in _environment().list_templates(extensions=["html"]):
+        _environment().get_template(template)
 
 
 class _Link:
