@@ -15,9 +15,10 @@ from ledger._runs import list_runs
 from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
 from ledger.web._figure import Figure, cli, sql
-from ledger.web._outcomes import BAR_WIDTH, Segment, count_outcomes, outcome_bar
+from ledger.web._outcomes import BAR_WIDTH, count_outcomes
 from ledger.web._pages import Crumb, Headline, Page, PageMissing, Pages, View, all_pages
 from ledger.web._reading import Shelf
+from ledger.web._scored import Part, parts_of, rule_sets
 from ledger.web._verdict import verdict_of
 
 __all__ = ["RunShown", "home", "start_warming", "warm"]
@@ -34,19 +35,16 @@ _IDS = "SELECT run FROM main.events WHERE kind = 'plan' ORDER BY seq DESC LIMIT 
 class RunShown:
     """A run as the first page tells of it: its row of `ledger runs`, and what its cells and primary figures came to.
 
-    `rules` is the first rule set of its plan, of which `bar` and `first` are; `others` are the figures under the rest.
-    `as_of` is the event that the figures speak of, where they are being worked out again; `awaited` says that some are
-    being worked out for the first time.
+    `parts` say so by rule set: the first few of them, and the rest, where there are more. `as_of` is the event that the
+    figures speak of, where they are being worked out again; `awaited` says that some are being worked out for the first
+    time.
     """
 
     row: Mapping[str, Any]
     planned: Figure
     asked: Figure
     standing: Standing
-    rules: str
-    bar: Sequence[Segment]
-    first: Sequence[Headline]
-    others: Sequence[Headline]
+    parts: Sequence[Part]
     as_of: Figure | None
     awaited: bool
     problem: str
@@ -154,19 +152,17 @@ class _Desk:
 def _shown(
     view: View, at: int, row: Mapping[str, Any], standing: Mapping[str, Standing], end: float | None = None
 ) -> RunShown:  # fmt: skip
-    run, rules = str(row["run"]), str(next(iter(row["rules"] or ()), ""))
+    run, planned = str(row["run"]), [str(each) for each in row["rules"] or ()]
     source = cli("ledger", "runs")
     desk = _Desk(view, end)
-    bar: Sequence[Segment] = ()
-    if rules:
-        counted = desk.get(run, ("home.outcomes", run, rules), partial(count_outcomes, run=run, rules=rules))
-        bar = () if counted is None else outcome_bar(run, rules, int(row["planned"]), counted)
+    counted: Mapping[str, Mapping[str, int]] | None = None
+    if row["purpose"] != "probe":
+        counted = desk.get(run, ("home.outcomes", run), partial(count_outcomes, run=run))
     found, problem = _headlines(desk, run)
+    parts = parts_of(run, int(row["planned"]), rule_sets(planned, counted or {}, found), counted, found)
     return RunShown(
         row, source.at(f"/runs/{at}/planned", row["planned"]), source.at(f"/runs/{at}/asked", row["asked"]),
-        standing.get(run, Standing()), rules, bar, [each for each in found if each.rules == rules],
-        [each for each in found if each.rules != rules], _as_of(min(desk.sizes)) if desk.sizes else None, desk.awaited,
-        problem,
+        standing.get(run, Standing()), parts, _as_of(min(desk.sizes)) if desk.sizes else None, desk.awaited, problem,
     )  # fmt: skip
 
 

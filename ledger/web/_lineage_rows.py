@@ -131,17 +131,15 @@ def _rule_sets(view: View, run: str, plan: Plan, tallies: Sequence[Row]) -> tupl
     for row in tallies:
         freezes.setdefault(str(row["rules"]), row["freeze"])
     found: list[RuleSet] = []
-    stale = False
+    counted = view.memory.kept(
+        view.ledger, view.size, run, ("home.outcomes", run), lambda ledger: count_outcomes(ledger, run), own=True
+    )
     for label, freeze in list(freezes.items())[:MOST_RULE_SETS]:
-        kept = view.memory.kept(
-            view.ledger, view.size, run, ("home.outcomes", run, label),
-            lambda ledger, label=label: count_outcomes(ledger, run, label), own=True,
-        )  # fmt: skip
-        stale = stale or not kept.current
-        segments = [each for each in outcome_bar(run, label, plan.cells, kept.value) if each.cells.value]
+        counts = counted.value.get(label, {})
+        segments = [each for each in outcome_bar(run, label, plan.cells, counts) if each.cells.value]
         seqs = [int(row["seq"]) for row in tallies if row["rules"] == label]
         found.append(RuleSet(label, freeze, label in planned, segments, seqs))
-    return found, stale
+    return found, not counted.current
 
 
 def _freezes(ledger: Ledger, plan: Plan, sets: Sequence[RuleSet]) -> list[dict[str, Any]]:

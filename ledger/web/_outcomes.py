@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
 from ledger._store import Ledger
 from ledger.web._figure import Figure, sql
 from ledger.web._literal import literal
+from ledger.web._queries import query
 
 __all__ = ["BAR_WIDTH", "OUTCOMES", "Segment", "count_outcomes", "outcome_bar"]
 
@@ -27,14 +26,12 @@ class Segment:
     width: float
 
 
-@cache
-def _query() -> str:
-    return (files("ledger") / "queries" / "outcomes.sql").read_text("utf-8")
-
-
-def count_outcomes(ledger: Ledger, run: str, rules: str) -> Mapping[str, int]:
-    """How many cells of the run have a score of each outcome under the rule set, the last score of each cell."""
-    return {str(outcome): int(cells) for outcome, cells in ledger.sql(_query(), (run, rules)).fetchall()}
+def count_outcomes(ledger: Ledger, run: str) -> Mapping[str, Mapping[str, int]]:
+    """How many cells of the run have a score of each outcome, by rule set; of each cell the last score under it."""
+    found: dict[str, dict[str, int]] = {}
+    for rules, outcome, cells in ledger.sql(query("outcomes"), (run,)).fetchall():
+        found.setdefault(str(rules), {})[str(outcome)] = int(cells)
+    return found
 
 
 def outcome_bar(run: str, rules: str, planned: int, counts: Mapping[str, int]) -> Sequence[Segment]:

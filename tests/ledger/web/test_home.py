@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -27,7 +28,7 @@ from tests.ledger.web.pages import Served
 
 def plan(
     ledger: Ledger, *, run: str = "", name: str = "", tags: tuple[str, ...] = (), purpose: str = "evaluation",
-    rules: tuple[str, ...] = (), cells: int = 0,
+    rules: tuple[str, ...] = (), cells: int = 0, candidates: tuple[str, ...] = (),
 ) -> str:  # fmt: skip
     run = run or new_run_id()
     body = kinds.Plan(
@@ -40,7 +41,14 @@ def plan(
             )
             for label in rules
         ],
-        candidates=[], arms=[], epochs=1, limit=None, cells=cells, via="live", environment={}, code={},
+        candidates=[
+            kinds.PlanCandidate(
+                label=label, protocol="openai", model=label, parameters={}, prompt=DIGEST, prompt_freeze=None,
+                stream=False, digest=DIGEST, base_url="http://127.0.0.1/v1",
+            )
+            for label in candidates
+        ],
+        arms=[], epochs=1, limit=None, cells=cells, via="live", environment={}, code={},
     )  # fmt: skip
     ledger.append(Draft(body, run=run))
     return run
@@ -119,7 +127,7 @@ def test_every_number_is_what_its_command_or_query_gives(lineage: Lineage) -> No
                 assert at(listed, pointer) == value, pointer
                 listed_count += 1
     assert listed_count == 2 * 3
-    assert queried == 2 + 2 + 4 + 2
+    assert queried == 2 + (2 + 2) + (4 + 2) + (2 + 3)
 
 
 def test_outcomes_count_the_last_score_of_each_cell_and_leave_nothing_out(lineage: Lineage) -> None:
@@ -134,7 +142,66 @@ def test_outcomes_count_the_last_score_of_each_cell_and_leave_nothing_out(lineag
         float(each)
         for each in re.findall(r'<rect class="(?:correct|incorrect|unmeasured)"[^>]* width="([0-9.]+)"', second)
     ]
-    assert widths == [120.0, 60.0, 60.0]
+    assert widths == [120.0, 60.0, 60.0, 240.0]
+
+
+def test_every_rule_set_has_its_bar_the_plan_s_first_and_those_past_the_fourth_are_folded(path: Path) -> None:
+    planned = ("strict@1", "lax@1", "other@1")
+    with Ledger.open(path) as ledger:
+        run = plan(ledger, name="often read", rules=planned, cells=2)
+        scores = [score(run, cell, "correct", rules) for rules in ("a@2", "lax@1", "b@2") for cell in (1, 2)]
+        ledger.append(*scores, score(run, 1, "incorrect", "strict@1"))
+    (card,) = cards(drawn(path))
+    shown, folded = card.split("<details>")
+    said = words(shown)
+    expected = [
+        "0 correct, 1 incorrect, 1 unmeasured under strict@1", "2 correct, 0 unmeasured under lax@1",
+        "0 correct, 2 unmeasured under other@1", "2 correct, 0 unmeasured under a@2",
+    ]  # fmt: skip
+    places = [said.find(each) for each in expected]
+    assert -1 not in places
+    assert places == sorted(places)
+    assert "2 correct, 0 unmeasured under b@2" in words(folded)
+    assert "b@2" not in said
+
+
+def measured(run: str, cell: int, rules: str, *, right: bool) -> Draft:
+    body = kinds.Score(
+        rules=rules, outcome="correct" if right else "incorrect", status="parsed", stage="", reason="", domain="",
+        value=None, applies=["exact"], metrics={"exact": float(right)},
+    )  # fmt: skip
+    return Draft(body, run=run, cell=cell)
+
+
+def asked(run: str, cell: int, candidate: str) -> Draft:
+    body = kinds.Cell(
+        case=f"case {cell}", fixture="v0", identity=DIGEST, input=DIGEST, gold=DIGEST, candidate=candidate, arm="",
+        epoch=0, twin=0,
+    )  # fmt: skip
+    return Draft(body, run=run, cell=cell)
+
+
+def test_rates_stand_in_one_table_and_what_nothing_was_measured_for_in_a_line(path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        four = ("strict@1", "lax@1", "none@1", "never@1")
+        run = plan(ledger, name="two", rules=four, cells=4, candidates=("m/0", "m/1"))
+        ledger.append(*[asked(run, cell, f"m/{cell % 2}") for cell in (1, 2, 3, 4)])
+        ledger.append(*[measured(run, cell, "strict@1", right=cell > 2) for cell in (1, 2, 3, 4)])
+        ledger.append(*[measured(run, cell, "lax@1", right=True) for cell in (2, 4)])
+        ledger.append(*[score(run, cell, "unmeasured", rules) for rules in ("none@1", "never@1") for cell in (1, 2)])
+        alone = plan(ledger, name="one", rules=("strict@1",), cells=1, candidates=("m/1",))
+        ledger.append(asked(alone, 1, "m/1"), measured(alone, 1, "strict@1", right=True))
+    one, two = cards(drawn(path))
+    assert two.count("<table") == one.count("<table") == 1
+    rows = [words(row) for row in re.findall("<tr>(.*?)</tr>", two, re.DOTALL)]
+    assert [row.partition("%")[0] for row in rows] == [
+        "Candidate Metric Hits Rate 95", "Under strict@1", "m/0 exact 1 of 2 50.0", "m/1 exact 1 of 2 50.0",
+        "Under lax@1", "m/0 exact 2 of 2 100.0",
+    ]  # fmt: skip
+    assert "No data under none@1, never@1: exact of m/0, m/1." in words(two)
+    assert "No data under lax@1: exact of m/1." in words(two)
+    assert "Under strict@1 Candidate Metric" in words(one)
+    assert "No data" not in words(one)
 
 
 def test_runs_stand_newest_first_each_with_links_to_its_pages_and_tables(lineage: Lineage) -> None:
@@ -259,12 +326,23 @@ def test_a_run_that_grows_is_shown_as_it_is_now(path: Path) -> None:
         assert f"{cell} correct, {3 - cell} unmeasured" in words(cards(served("/-/ledger/").text)[0])
 
 
-def slow(seconds: float) -> Callable[..., Any]:
-    def count(ledger: Ledger, run: str, rules: str) -> Any:
-        time.sleep(seconds)
-        return {"correct": ledger.head()[0]}
+def counted(gate: threading.Event) -> Callable[..., Any]:
+    """Counts of cells that are slow to come, and don't before the gate is open."""
+
+    def count(ledger: Ledger, run: str) -> Any:
+        assert gate.wait(60)
+        time.sleep(0.3)
+        return {"r@0": {"correct": ledger.head()[0]}}
 
     return count
+
+
+def until(served: Served, told: Callable[[str], bool]) -> str:
+    """The first page, once it tells so."""
+    end = time.monotonic() + 60
+    while not told(html := str(served("/-/ledger/").text)):
+        assert time.monotonic() < end, words(html)
+    return html
 
 
 def test_nobody_waits_long_for_a_long_run_and_the_page_says_that_figures_are_coming(
@@ -273,13 +351,12 @@ def test_nobody_waits_long_for_a_long_run_and_the_page_says_that_figures_are_com
     with Ledger.open(path) as ledger:
         run = plan(ledger, name="long", rules=("r@0",), cells=900)
     monkeypatch.setattr(home_module, "_PATIENCE", 0.05)
-    monkeypatch.setattr(home_module, "count_outcomes", slow(1.5))
+    gate = threading.Event()
+    monkeypatch.setattr(home_module, "count_outcomes", counted(gate))
     served = Served(path)
-    start = time.monotonic()
     assert "Figures are being worked out." in words(served("/-/ledger/").text)
-    assert time.monotonic() - start < 1.4
-    while "3 correct" not in (said := words(served("/-/ledger/").text)):
-        assert time.monotonic() - start < 60
+    gate.set()
+    until(served, lambda html: "3 correct" in words(html))
     with Ledger.open(path) as ledger:
         ledger.append(score(run, 1, "correct", "r@0"))
     said = words(served("/-/ledger/").text)
@@ -293,22 +370,21 @@ def test_nobody_waits_long_for_taints_and_the_page_says_that_they_are_being_foll
     supersede(lineage.ledger, RUNS[0], by=RUNS[1], category="parser", reason="read wrongly")
     taint(lineage.ledger, f"run:{RUNS[1]}", reason="odd")
     whole = home_module.standing_of_runs
+    gate = threading.Event()
 
     def follow(ledger: Ledger, *, taints: bool = True) -> Any:
-        time.sleep(1.5 * taints)
+        assert not taints or gate.wait(60)
+        time.sleep(0.3 * taints)
         return whole(ledger, taints=taints)
 
     monkeypatch.setattr(home_module, "_PATIENCE", 0.05)
     monkeypatch.setattr(home_module, "standing_of_runs", follow)
     served = Served(lineage.ledger.path)
-    start = time.monotonic()
     html = served("/-/ledger/").text
-    assert time.monotonic() - start < 1.4
     assert "Which runs are tainted is being worked out: none is marked yet." in words(html)
     assert '<h3 class="gone">' in cards(html)[1]
-    while "none is marked yet" in html:
-        assert time.monotonic() - start < 60
-        html = served("/-/ledger/").text
+    gate.set()
+    html = until(served, lambda html: "none is marked yet" not in html)
     assert "odd" in words(cards(html)[0])
     lineage.ledger.append(Draft(kinds.Note(text="later")))
     html = served("/-/ledger/").text
@@ -320,14 +396,16 @@ def test_nobody_waits_long_for_taints_and_the_page_says_that_they_are_being_foll
 def test_a_visitor_after_warming_waits_for_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Ledger.open(path) as ledger:
         plan(ledger, name="long", rules=("r@0",), cells=900)
-    monkeypatch.setattr(home_module, "count_outcomes", slow(0.0))
+    gate = threading.Event()
+    gate.set()
+    monkeypatch.setattr(home_module, "count_outcomes", counted(gate))
     shelf = Shelf(path)
     warm(shelf)
-    monkeypatch.setattr(home_module, "count_outcomes", lambda ledger, run, rules: pytest.fail("it was warm"))
+    monkeypatch.setattr(home_module, "count_outcomes", lambda ledger, run: pytest.fail("it was warm"))
     with shelf.reading() as ledger:
         view = home_module._unasked(shelf, ledger)  # pyright: ignore[reportPrivateUsage]
         (shown,) = home_module.home(view).values["runs"]
-    assert [each.cells.value for each in shown.bar] == [3, 0, 0, 897]
+    assert [each.cells.value for each in shown.parts[0].scored[0].bar] == [3, 0, 0, 897]
     shelf.close()
 
 
