@@ -83,7 +83,8 @@ class Memory:
     def touched(self, ledger: Ledger, size: int, run: str, *, own: bool = False) -> int:
         """The seq of the newest event that may change what is said of `run` (of any run, where that is empty).
 
-        With `own`, of the run's own events: a later taint or supersession changes how a figure is marked, not itself.
+        With `own`, of the run's own events, and of redactions: a later taint or supersession changes how a figure is
+        marked, not itself.
         """
         with self._lock:
             if self._followed is None:
@@ -101,7 +102,7 @@ class Memory:
                 self._followed = followed = size
             if not run:
                 return followed
-            mine = self._touched.get(run, self._started)
+            mine = max(self._touched.get(run, self._started), self._redacted)
             return mine if own else max(self._whole, mine)
 
     def _forget(self) -> None:
@@ -119,8 +120,9 @@ class Memory:
         `work` itself asks for here is always current: an older part would pass for a new whole.
         """
         while True:
-            newest = self.touched(ledger, size, run, own=own)
             with self._lock:
+                # At once with the look at what there is: what was made meanwhile may be of a later moment.
+                newest = self.touched(ledger, size, run, own=own)
                 found = self._known(key, newest, size, work)
                 if found is not None:
                     return found
@@ -146,10 +148,10 @@ class Memory:
 
         A value may come out of a later moment than that of `size`; it is then marked as not current.
         """
-        newest = self.touched(ledger, size, run, own=own)
         end = time.monotonic() + patience
         while True:
             with self._lock:
+                newest = self.touched(ledger, size, run, own=own)
                 found = self._known(key, newest, size, work)
                 if found is not None:
                     return found

@@ -198,6 +198,35 @@ def test_soon_waits_so_long_and_no_longer(memory: Memory) -> None:
     assert found == Kept((1, size), size, current=True)
 
 
+def test_what_was_made_of_a_later_moment_while_somebody_waited_is_not_current_for_him(memory: Memory) -> None:
+    work, held = Work(), threading.Event()
+    found: list[Kept[object] | None] = []
+
+    def wait_for_it() -> None:
+        with moment(memory.path) as (ledger, size):
+            found.append(memory.soon(ledger, size, RUN, "key", work, patience=20, own=True))
+
+    with moment(memory.path) as (ledger, before):
+        memory.soon(ledger, before, OTHER_RUN, "first", lambda ledger: held.wait(20), patience=0)
+    waiting = threading.Thread(target=wait_for_it)
+    waiting.start()
+    until(lambda: "key" in memory._waiting)
+    later = add(memory.path, example_draft("cell"))
+    held.set()
+    waiting.join()
+    assert found == [Kept((1, later), later, current=False)]
+
+
+def test_what_is_made_after_a_redaction_is_not_current_for_a_page_of_before_it(memory: Memory) -> None:
+    work = Work()
+    withheld = add(memory.path, example_draft("cell"))
+    with moment(memory.path) as (ledger, size):
+        memory.touched(ledger, size, "")
+        withhold(memory.path, [withheld], [])
+        assert ask(memory, work, own=True).value == (1, size + 1)
+        assert memory.kept(ledger, size, RUN, "key", work, own=True) == Kept((2, size), size, current=True)
+
+
 def test_soon_tells_whoever_asks_what_is_wrong(memory: Memory) -> None:
     def fail(ledger: Ledger) -> object:
         raise ValueError(ledger.path)
