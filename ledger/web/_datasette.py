@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
+
+from ledger._errors import LedgerError
 
 __all__ = ["SETTINGS", "make_datasette"]
 
@@ -14,7 +17,8 @@ SETTINGS: dict[str, Any] = {"suggest_facets": False, "allow_download": False, "n
 def make_datasette(*paths: Path, metadata: Any = None, **settings: Any) -> Any:
     """A Datasette over these ledgers, read-only, with settings that stay quick at a million events.
 
-    `settings` go on top, such as base_url; `metadata` is Datasette's. Raises NotALedger for a file that is none.
+    `settings` go on top, such as base_url; `metadata` is Datasette's. Raises NotALedger for a file that is none, and
+    LedgerError for a base_url that no request would match.
     """
     from datasette.app import Datasette  # pyright: ignore
 
@@ -22,14 +26,25 @@ def make_datasette(*paths: Path, metadata: Any = None, **settings: Any) -> Any:
 
     for path in paths:
         Ledger.open(path, read_only=True).close()
-    base = str(settings.pop("base_url", "")).strip("/")
-    chosen = {**SETTINGS, **settings, "base_url": f"/{base}/" if base else "/"}
+    chosen = {**SETTINGS, **settings, "base_url": _prefix(str(settings.get("base_url", "")))}
     # Absolute, for a server that changes its folder; and found by name, whatever signs a name has.
     datasette: Any = Datasette([str(path.absolute()) for path in paths], settings=chosen, metadata=metadata)
     for database in datasette.databases.values():
         if database.path and any(sign in str(database.path) for sign in "?#%"):
             database.connect = _connect_to(database)
     return datasette
+
+
+def _prefix(given: str) -> str:
+    """The path that all addresses begin with, a slash at either end."""
+    pieces = [] if not given.strip("/") else given.strip("/").split("/")
+    for piece in pieces:
+        # Datasette compares it with the path as it is sent: what a browser spells otherwise there would never match.
+        if not re.fullmatch(r"[A-Za-z0-9._~-]+", piece) or set(piece) == {"."}:
+            raise LedgerError(
+                f"the base URL {given[:80]!a}: expected a path such as /evals/, of letters, digits, - . _ and ~"
+            )
+    return "".join(f"/{piece}" for piece in pieces) + "/"
 
 
 def _connect_to(database: Any) -> Any:

@@ -19,6 +19,14 @@ from ledger.web._datasette import make_datasette
 __all__ = ["CannotServe", "serve"]
 
 
+# For pages of Datasette's own, which has none of these: in nobody's frame, nothing taken for what it isn't, and no
+# address (what was searched for stands in it) told to others.
+_HARMLESS = (
+    (b"content-security-policy", b"frame-ancestors 'none'"), (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+)  # fmt: skip
+
+
 class CannotServe(LedgerError):
     """The address that was asked for can't be had, or nothing can be shown there."""
 
@@ -50,7 +58,7 @@ def serve(
         server = uvicorn.Server(config)
         number = listener.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
-        with _Ended():
+        with _Ended(server):
             asyncio.run(
                 _run(server, datasette, listener, told, f"http://{shown}:{number}", datasette.setting("base_url"))
             )
@@ -62,23 +70,30 @@ async def _run(
     server: Any, datasette: Any, listener: socket.socket, told: Callable[[str], None], address: str, base: str
 ) -> None:  # fmt: skip
     await datasette.invoke_startup()
+    if server.should_exit:
+        return
     told(f"{address}{base}-/ledger")
     await server.serve(sockets=[listener])
 
 
 class _Ended:
-    """While within, SIGINT and SIGTERM end the server and nothing else: it raises them again once it has ended."""
+    """While within, SIGINT and SIGTERM end the server and nothing else: it raises them again once it has ended.
+
+    One that comes before it has begun is remembered, and it doesn't begin.
+    """
+
+    def __init__(self, server: Any) -> None:
+        self._server = server
 
     def __enter__(self) -> None:
-        self._before = {each: signal.signal(each, _nothing) for each in (signal.SIGINT, signal.SIGTERM)}
+        self._before = {each: signal.signal(each, self._end) for each in (signal.SIGINT, signal.SIGTERM)}
+
+    def _end(self, _number: int, _frame: object) -> None:
+        self._server.should_exit = True
 
     def __exit__(self, *_: object) -> None:
         for each, handler in self._before.items():
             signal.signal(each, handler)
-
-
-def _nothing(_number: int, _frame: object) -> None:
-    pass
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -117,6 +132,10 @@ def _guarded(app: Any, names: Collection[str] | None) -> Any:
         async def sending(message: Any) -> None:
             nonlocal begun
             begun = True
+            if message["type"] == "http.response.start":
+                given = list(message.get("headers", ()))
+                named = {name.lower() for name, _ in given}
+                message = {**message, "headers": given + [each for each in _HARMLESS if each[0] not in named]}
             await send(message)
 
         if names is not None and not _is_for(names, dict(scope["headers"]).get(b"host", b"").decode("latin-1")):

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -58,6 +59,34 @@ def test_it_answers_where_it_says_and_a_signal_ends_it_without_a_word(start: Sta
         assert ended(process) == (0, "", "")
 
 
+def test_a_signal_that_comes_before_it_answers_ends_it_all_the_same(command: Command, path: Path) -> None:
+    slow = (
+        "import os, signal, sys, time\n"
+        "from datasette.app import Datasette\n"
+        "from ledger.cli import main\n"
+        "async def ended_at_once(self):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "Datasette.invoke_startup = ended_at_once\n"
+        "sys.argv = ['ledger', 'serve', '--port', '0']\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", slow], cwd=path.parent, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_pages_of_datasettes_own_can_stand_in_no_frame_and_tell_nobody_where_the_reader_was(start: Start) -> None:
+    _, address = start("--port", "0")
+    root = address.removesuffix("/-/ledger")
+    for path in ("/", "/ledger/events", "/ledger/events.json", "/-/static/app.css", "/nope"):
+        answer = httpx.get(root + path)
+        assert answer.headers["content-security-policy"] == "frame-ancestors 'none'", path
+        assert answer.headers["x-content-type-options"] == "nosniff", path
+        assert answer.headers["referrer-policy"] in ("same-origin", "no-referrer"), path
+    ours = httpx.get(address).headers
+    assert ours.get_list("content-security-policy")[0].startswith("default-src 'none'")
+    assert len(ours.get_list("content-security-policy")) == len(ours.get_list("x-content-type-options")) == 1
+
+
 def test_the_address_is_one_line_that_names_the_ledger(start: Start, command: Command) -> None:
     process = command.popen("serve", "--port", "0", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
@@ -87,6 +116,9 @@ def test_a_port_that_is_taken_is_a_sentence(command: Command, path: Path) -> Non
         (["--port", "70000"], "65535"),
         (["--host", "203.0.113.7"], "203.0.113.7, port 8001 can't be had"),
         (["--host", "no such host"], "'no such host' is no address of this machine"),
+        (["--base-url", "/my evals/"], "the base URL '/my evals/': expected a path such as /evals/"),
+        (["--base-url", "/evals/../x"], "expected a path such as /evals/"),
+        (["--base-url", "http://other.example/"], "expected a path such as /evals/"),
         (["--run", "latest"], "give --static DIR as well"),
         (["--static", "out", "--run", "latest", "--report", "3"], "exclude each other"),
     ],
