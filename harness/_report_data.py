@@ -23,7 +23,9 @@ from harness._spend import spend_of
 from harness._thaw import thaw_rules
 from ledger import Ledger, LedgerError, as_of, over_views
 
-__all__ = ["RENDERER", "REPORT_FORMAT", "REPORT_VERSION", "AsOf", "Data", "collect", "lead", "with_intervals"]
+__all__ = [
+    "GONE", "RENDERER", "REPORT_FORMAT", "REPORT_VERSION", "AsOf", "Data", "collect", "lead", "with_intervals",
+]  # fmt: skip
 
 REPORT_FORMAT = "eval-ledger/report"
 REPORT_VERSION = 1
@@ -64,10 +66,11 @@ _FROZEN = (
     " WHERE freezes.seq IN (SELECT value FROM json_each(?)) ORDER BY freezes.seq"
 )
 _PLAN = "SELECT causes FROM events WHERE run = ? AND kind = 'plan'"
-_GONE = (
+GONE = (
     'SELECT seq AS event, "by", category, reason FROM supersessions'
     " WHERE in_force AND what = 'run' AND id = ? ORDER BY seq DESC LIMIT 1"
 )
+"""What superseded a run, as a report's data have it."""
 _TAINTS = (
     "SELECT DISTINCT taints.seq AS event, taints.what AS what, taints.id AS id, taints.reason AS reason"
     " FROM tainted_events CROSS JOIN taints ON taints.seq = tainted_events.taint"
@@ -144,7 +147,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         "version": REPORT_VERSION,
         "renderer": RENDERER,
         "run": _about(row),
-        "superseded": next(iter(then.rows(_GONE, (run,))), None),
+        "superseded": next(iter(then.rows(GONE, (run,))), None),
         "rests_on_superseded": replaced(then.rows, run, (each["seq"] for each in frozen)),
         "taints": then.rows(_TAINTS, (run,)),
         "not_reproducible": _of(then.rows(_UNTOLD, (run,)), kept),

@@ -6,7 +6,7 @@ Every number is the one that `harness compare` prints for the same names, and re
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from harness._sides import Duel, name_duels
 from harness.web._flipped import Turned, turned
 from harness.web._offers import Offers, offers
 from ledger import LedgerError, printable
-from ledger.web import Crumb, Figure, Page, Source, View, cli
+from ledger.web import Crumb, Desk, Figure, Kept, Page, Source, View, cli
 
 __all__ = ["compare_page"]
 
@@ -117,14 +117,13 @@ def compare_page(view: View) -> Page:
         return _page(view, asked, None, "")
     try:
         duels = name_duels(view.ledger, asked.a, asked.b or None, asked.rules)
-        kept = view.memory.kept(
-            view.ledger, view.size, duels[0].a.run if duels else "", _key(view, asked, duels),
+        kept = Desk(view).get(
+            duels[0].a.run if duels else "", _key(view, asked, duels),
             lambda ledger: compare(ledger, asked.a, asked.b or None, rules=asked.rules, force=asked.force),
         )  # fmt: skip
     except (HarnessError, LedgerError) as problem:
         return _page(view, asked, None, str(problem))
-    values = {"kept": kept, "figures_as_of": kept.size}
-    return _page(view, asked, kept.value, "", values)
+    return _page(view, asked, kept, "", awaits=kept is None)
 
 
 def _asked(view: View) -> Asked:
@@ -139,9 +138,8 @@ def _key(view: View, asked: Asked, duels: Sequence[Duel]) -> tuple[object, ...]:
     return ("compare", tuple(duels), asked.rules, asked.force, touched)
 
 
-def _page(
-    view: View, asked: Asked, found: Comparison | None, problem: str, more: Mapping[str, Any] | None = None
-) -> Page:
+def _page(view: View, asked: Asked, kept: Kept[Comparison] | None, problem: str, *, awaits: bool = False) -> Page:
+    found = None if kept is None else kept.value
     pairings: list[Pairing] = []
     if found is not None:
         source = cli(*map(shlex.quote, asked.words))
@@ -153,11 +151,13 @@ def _page(
     values = {
         "asked": asked, "typed": [_typed(each) for each in (asked.a, asked.b, *asked.rules[:2], "", "")],
         "found": found, "problem": problem, "pairings": pairings, "offers": offered,
-        "command": shlex.join(asked.words), "kept": None, **(more or {}),
+        "command": shlex.join(asked.words), "kept": kept,
+        "awaited": awaits,
     }  # fmt: skip
     title = printable(f"{asked.a} and {asked.b or 'itself'} compared") if found is not None else "Compare"
     crumbs = [Crumb("Runs", "home"), Crumb("Compare")]
-    return Page(title, "harness/compare.html", values, crumbs, about="", status=400 if problem else 200)
+    status = 400 if problem else 200
+    return Page(title, "harness/compare.html", values, crumbs, about="", status=status, awaits=awaits)
 
 
 def _typed(text: str) -> str:

@@ -13,7 +13,7 @@ from harness._report import RunReport, read_report
 from harness.web._money import dearest
 from harness.web._timing import Timing, read_timing
 from ledger import Ledger, over_views
-from ledger.web import Kept, View
+from ledger.web import Desk, Kept
 
 __all__ = ["CellRow", "Reading", "RunCells", "RunFacts", "run_cells", "run_facts"]
 
@@ -73,14 +73,14 @@ class RunCells:
     alike: Mapping[str, Sequence[Reading]]
 
 
-def run_facts(view: View, run: str) -> Kept[RunFacts]:
+def run_facts(desk: Desk, run: str) -> Kept[RunFacts] | None:
     """What is said of an evaluation run. Raises UsageError for a probe, which no scoreboard counts."""
-    return view.memory.kept(view.ledger, view.size, run, ("harness.run.facts", run), partial(_facts, run))
+    return desk.get(run, ("harness.run.facts", run), partial(_facts, run))
 
 
-def run_cells(view: View, run: str) -> Kept[RunCells]:
+def run_cells(desk: Desk, run: str) -> Kept[RunCells] | None:
     """The cells of a run. Nothing but the run's own events, or a redaction, changes them."""
-    return view.memory.kept(view.ledger, view.size, run, ("harness.run.cells", run), partial(_cells, run), own=True)
+    return desk.get(run, ("harness.run.cells", run), partial(_cells, run), own=True)
 
 
 def _facts(run: str, ledger: Ledger) -> RunFacts:

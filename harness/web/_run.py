@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from harness._repeats import majority_text, passes_text
 from harness._report import RunReport
+from harness._report_data import GONE
 from harness._report_document import notices, origins
 from harness.web._board import boards, failures, flags, outcome_rows
 from harness.web._facts import run_cells, run_facts
@@ -18,13 +21,13 @@ from harness.web._quote import select
 from harness.web._stood import comparisons, newest_of_suite, plan_candidates, reports_of
 from harness.web._words import sentence
 from ledger import Ledger, over_views, run_status
-from ledger.web import Crumb, Page, PageMissing, View, cli, sql
+from ledger.web import Crumb, Desk, Page, PageMissing, View, cli, sql
 
 __all__ = ["run"]
 
 Row = Mapping[str, Any]
 _PLAN = "SELECT seq, at, body FROM main.events WHERE run = ? AND kind = 'plan'"
-_STATUS = "SELECT status, closed_at FROM runs WHERE run = ?"
+_STATUS = 'SELECT status, closed_at, asked, planned, epochs, "limit", "filter" FROM runs WHERE run = ?'
 _EVENTS = "SELECT seq, at, kind, cell FROM main.events WHERE run = ? ORDER BY +seq LIMIT ?"
 _ANY = "SELECT kind FROM main.events WHERE run = ? LIMIT 1"
 _MOST_EVENTS = 200
@@ -44,26 +47,34 @@ def run(view: View, run: str) -> Page:
     if body["purpose"] == "probe":
         values = {**head, "events": _events(view.ledger, run)}
         return Page(f"Probe {run}", "harness/probe.html", values, crumbs, run)
-    cells = run_cells(view, run)
+    desk, narrowed = Desk(view), is_narrowed(view)
+    cells = run_cells(desk, run)
     labels = [str(each["label"]) for each in body["candidates"]]
-    choice = choice_of(view, cells.value, [each["label"] for each in body["rules"]])
-    grid = matrix(view, run, cells.value, choice)
-    shown = {
-        **head, "matrix": grid, "cells_size": None if cells.current else cells.size, "several": len(labels) > 1,
-        "stages": STAGES, "repeated": body["epochs"] > 1, "armed": bool(body["arms"]),
-    }  # fmt: skip
-    if is_narrowed(view):
+    title, shown = f"Run {run}", {**head, "matrix": None, "outcomes": (), "cells_size": None}
+    if narrowed:
+        title = f"Cells of run {run}"
         crumbs[-1:] = [Crumb(body["name"] or run, "run", {"run": run}), Crumb("Cells")]
-        return Page(f"Cells of run {run}", "harness/matrix.html", shown, crumbs, run)
-    facts = run_facts(view, run)
+    if cells is not None:
+        choice = choice_of(view, cells.value, [each["label"] for each in body["rules"]])
+        shown |= {
+            "matrix": matrix(view, run, cells.value, choice), "cells_size": None if cells.current else cells.size,
+            "several": len(labels) > 1, "stages": STAGES, "repeated": body["epochs"] > 1, "armed": bool(body["arms"]),
+        }  # fmt: skip
+        if narrowed:
+            return Page(title, "harness/matrix.html", shown, crumbs, run)
+        shown["outcomes"] = outcome_rows(view, run, cells.value, labels)
+    facts = None if narrowed else run_facts(desk, run)
+    if cells is None or facts is None:
+        values = {**shown, "title": title, "notices": _known(view, run, head["status"])}
+        return Page(title, "harness/awaited.html", values, crumbs, run, awaits=True)
     report = replace(facts.value.report, status=head["status"])
     data = _as_of_now(report)
     values = {
-        **shown, "stale": None if facts.current else facts.size, "data": data, "about": _about(report),
+        **shown, "stale": None if facts.current else facts.size, "data": data,
         "notices": [sentence(view, each) for each in notices(data)],
         "origins": [sentence(view, each) for each in origins(data)],
         "notes": report.history.notes, "boards": boards(view, data),
-        "outcomes": outcome_rows(view, run, cells.value, labels), "bars": _bars(data),
+        "bars": _bars(data),
         "predictions": _predictions(data), "failures": failures(view, data), "flags": flags(data),
         "repeats": _repeats(data), "money": money(data, facts.value.dearest), "timing": facts.value.timing,
         "reports": reports_of(view.ledger, run), "unfinished": report.unfinished or report.status not in _ENDED,
@@ -71,7 +82,7 @@ def run(view: View, run: str) -> Page:
         "others": newest_of_suite(view.ledger, run, body["suite"]),
         "sides": [f"{run}@{label}" for label in labels] if len(labels) > 1 else [run],
     }  # fmt: skip
-    return Page(f"Run {run}", "harness/run.html", values, crumbs, run)
+    return Page(title, "harness/run.html", values, crumbs, run)
 
 
 _ENDED = ("complete", "partial")
@@ -83,26 +94,31 @@ def _as_of_now(report: RunReport) -> dict[str, Any]:
 
 
 def _head(view: View, run: str, plan: Sequence[Any], body: Row) -> dict[str, Any]:
-    stored, closed = view.ledger.sql(over_views(_STATUS), (run,)).fetchone()
-    status = run_status(view.ledger, run, stored)
+    (row,) = view.ledger.rows(over_views(_STATUS), (run,))
+    status = run_status(view.ledger, run, row["status"])
     return {
-        "run": run, "plan": body, "plan_seq": plan[0], "opened": plan[1], "closed": closed, "status": status,
-        "tone": _TONES.get(status, "bad"), "candidates": plan_candidates(body),
+        "run": run, "plan": body, "plan_seq": plan[0], "opened": plan[1], "closed": row["closed_at"],
+        "status": status, "tone": _TONES.get(status, "bad"), "candidates": plan_candidates(body),
+        "about": _about(run, row),
     }  # fmt: skip
 
 
-def _about(report: RunReport) -> Row:
-    run = report.data["run"]
-    where = report.run
-
+def _about(run: str, row: Row) -> Row:
     def figure(name: str) -> Any:
-        return sql(select(name, "runs", run=where), run[name.strip('"')])
+        return sql(select(f'"{name}"', "runs", run=run), row[name])
 
     return {
-        "asked": figure("asked"), "planned": cli("harness", "report", where).at("/planned", run["planned"]),
-        "epochs": figure("epochs") if run["epochs"] > 1 else None,
-        "limit": figure('"limit"') if run["limit"] is not None else None, "filter": run["filter"],
+        "asked": figure("asked"), "planned": figure("planned"),
+        "epochs": figure("epochs") if row["epochs"] > 1 else None,
+        "limit": figure("limit") if row["limit"] is not None else None, "filter": row["filter"],
     }  # fmt: skip
+
+
+def _known(view: View, run: str, status: str) -> Sequence[Markup]:
+    """What must be known of a run ahead of its numbers, as far as that is known without them."""
+    gone = next(iter(view.ledger.rows(over_views(GONE), (run,))), None)
+    data = {"run": {"status": status}, "superseded": gone, "taints": (), "not_reproducible": ()}
+    return [sentence(view, each) for each in notices(data)]
 
 
 def _bars(data: Row) -> Sequence[Row]:

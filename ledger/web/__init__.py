@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ledger._withheld import withheld_by
 from ledger.web._datasette import make_datasette
+from ledger.web._desk import Desk
 from ledger.web._figure import Figure, Source, cli, sql
 from ledger.web._literal import literal
 from ledger.web._memory import Kept
@@ -35,6 +36,7 @@ __all__ = [
     "Answer",
     "Crumb",
     "Data",
+    "Desk",
     "Download",
     "Excerpt",
     "Figure",

@@ -1,4 +1,4 @@
-"""For the script of a page that is open: whether the ledger moved on past what the page shows."""
+"""For the script of a page that is open: whether the ledger moved on past it, and whether what it lacked is there."""
 
 from __future__ import annotations
 
@@ -8,5 +8,9 @@ __all__ = ["head"]
 
 
 def head(view: View) -> Data:
-    """The size now, and the seq of the newest event that may change the page about `run` (or any page)."""
-    return Data({"size": view.size, "touched": view.memory.touched(view.ledger, view.size, view.first("run"))})
+    """The size now, the seq of the newest event that may change the page about `run` (or any page), and whether some of
+    that page is being worked out."""
+    run, memory = view.first("run"), view.memory
+    return Data({
+        "size": view.size, "touched": memory.touched(view.ledger, view.size, run), "awaited": memory.awaits(run),
+    })  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +13,7 @@ from ledger._errors import LedgerError
 from ledger._runs import list_runs
 from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
+from ledger.web._desk import Desk
 from ledger.web._figure import Figure, cli, sql
 from ledger.web._outcomes import BAR_WIDTH, count_outcomes
 from ledger.web._pages import Crumb, Headline, Page, PageMissing, Pages, View, all_pages
@@ -26,7 +26,6 @@ __all__ = ["RunShown", "home", "start_warming", "warm"]
 T = TypeVar("T")
 
 _A_PAGE = 25
-_PATIENCE = 2.0
 _COUNT = "SELECT count(*) FROM events WHERE kind = 'plan'"
 _IDS = "SELECT run FROM main.events WHERE kind = 'plan' ORDER BY seq DESC LIMIT ? OFFSET ?"
 
@@ -71,11 +70,10 @@ def home(view: View) -> Page:
     if page > pages:
         raise PageMissing(f"the runs end on page {pages}; there is no page {page}")
     start = (page - 1) * _A_PAGE
-    # All of a page together: whoever asks first sees what there is, and not a page that doesn't come.
-    end = None if view.fixed else time.monotonic() + _PATIENCE
-    standing, marks_of, unmarked = _standing(view, end)
+    desk = Desk(view)
+    standing, marks_of, unmarked = _standing(desk)
     runs = [
-        _shown(view, start + at, row, standing, end)
+        _shown(desk, start + at, row, standing)
         for at, row in enumerate(list_runs(view.ledger, among=_ids(view.ledger, start), standing=standing))
     ]
     values = {
@@ -93,21 +91,18 @@ def home(view: View) -> Page:
         "unmarked": unmarked,
         "bar_width": BAR_WIDTH,
     }
-    return Page("Runs", "ledger/home.html", values, [Crumb("Runs")])
+    awaits = unmarked or any(each.awaited for each in runs)
+    return Page("Runs", "ledger/home.html", values, [Crumb("Runs")], awaits=awaits)
 
 
 def _ids(ledger: Ledger, start: int) -> list[str]:
     return [str(run) for (run,) in ledger.sql(_IDS, (_A_PAGE, start)).fetchall()]
 
 
-def _standing(view: View, end: float | None) -> tuple[Mapping[str, Standing], Figure | None, bool]:
+def _standing(desk: Desk) -> tuple[Mapping[str, Standing], Figure | None, bool]:
     """How runs stand; where the taints are being followed again, as of which event; whether that is the first time."""
-    memory, key = view.memory, "home.standing"
-    if end is None:
-        marked = memory.kept(view.ledger, view.size, "", key, standing_of_runs)
-    else:
-        left = max(0.0, end - time.monotonic())
-        marked = memory.soon(view.ledger, view.size, "", key, standing_of_runs, patience=left)
+    view = desk.view
+    marked = desk.get("", "home.standing", standing_of_runs)
     if marked is not None and marked.current:
         return marked.value, None, False
     # What is superseded is looked up quickly, and so is always of this very moment.
@@ -124,23 +119,18 @@ def _as_of(size: int) -> Figure:
     return sql(f"SELECT seq FROM events WHERE seq = {size}", size)  # noqa: S608 - a number
 
 
-class _Desk:
-    """Where a page gets what is dear about one run from. It waits for it until `end`, or for as long as it takes."""
+class _Waits:
+    """What the figures of one run wait for, as they are gathered."""
 
-    def __init__(self, view: View, end: float | None) -> None:
-        self.view = view
-        self._end = end
+    def __init__(self, desk: Desk, run: str) -> None:
+        self._desk, self._run = desk, run
+        self.view = desk.view
         self.sizes: list[int] = []
         self.awaited = False
 
-    def get(self, run: str, key: Hashable, work: Callable[[Ledger], T]) -> T | None:
-        """What `work` makes of a run's own events; None where it isn't there yet."""
-        view = self.view
-        if self._end is None:
-            found = view.memory.kept(view.ledger, view.size, run, key, work, own=True)
-        else:
-            left = max(0.0, self._end - time.monotonic())
-            found = view.memory.soon(view.ledger, view.size, run, key, work, patience=left, own=True)
+    def get(self, key: Hashable, work: Callable[[Ledger], T]) -> T | None:
+        """What `work` makes of the run's own events; None where it isn't there yet."""
+        found = self._desk.get(self._run, key, work, own=True)
         if found is None:
             self.awaited = True
             return None
@@ -149,32 +139,30 @@ class _Desk:
         return found.value
 
 
-def _shown(
-    view: View, at: int, row: Mapping[str, Any], standing: Mapping[str, Standing], end: float | None = None
-) -> RunShown:  # fmt: skip
+def _shown(desk: Desk, at: int, row: Mapping[str, Any], standing: Mapping[str, Standing]) -> RunShown:
     run, planned = str(row["run"]), [str(each) for each in row["rules"] or ()]
     source = cli("ledger", "runs")
-    desk = _Desk(view, end)
+    waits = _Waits(desk, run)
     counted: Mapping[str, Mapping[str, int]] | None = None
     if row["purpose"] != "probe":
-        counted = desk.get(run, ("home.outcomes", run), partial(count_outcomes, run=run))
-    found, problem = _headlines(desk, run)
+        counted = waits.get(("home.outcomes", run), partial(count_outcomes, run=run))
+    found, problem = _headlines(waits, run)
     parts = parts_of(run, int(row["planned"]), rule_sets(planned, counted or {}, found), counted, found)
     return RunShown(
         row, source.at(f"/runs/{at}/planned", row["planned"]), source.at(f"/runs/{at}/asked", row["asked"]),
-        standing.get(run, Standing()), parts, _as_of(min(desk.sizes)) if desk.sizes else None, desk.awaited, problem,
+        standing.get(run, Standing()), parts, _as_of(min(waits.sizes)) if waits.sizes else None, waits.awaited, problem,
     )  # fmt: skip
 
 
-def _headlines(desk: _Desk, run: str) -> tuple[Sequence[Headline], str]:
+def _headlines(waits: _Waits, run: str) -> tuple[Sequence[Headline], str]:
     """A run's primary figures by every package that has some; why there are none, where that failed."""
     found: list[Headline] = []
     for pages in all_pages():
         if pages.headlines is None:
             continue
-        work = partial(_headlines_of, view=desk.view, pages=pages, run=run)
+        work = partial(_headlines_of, view=waits.view, pages=pages, run=run)
         try:
-            found += desk.get(run, ("home.headlines", pages.name, run), work) or ()
+            found += waits.get(("home.headlines", pages.name, run), work) or ()
         except (LedgerError, *pages.errors) as problem:
             return found, str(problem)
     return found, ""
@@ -191,19 +179,19 @@ def warm(shelf: Shelf) -> None:
     try:
         with shelf.reading() as ledger:
             runs = _ids(ledger, 0)
-            _standing(_unasked(shelf, ledger), None)
+            _standing(Desk(_unasked(shelf, ledger)))
         for run in runs:
             with shelf.reading() as ledger:
-                view = _unasked(shelf, ledger)
+                desk = Desk(_unasked(shelf, ledger))
                 for row in list_runs(ledger, among=[run], standing={}):
-                    _shown(view, 0, row, {})
+                    _shown(desk, 0, row, {})
     except (LedgerError, sqlite3.Error):
         return  # the page that is asked for says what is wrong
 
 
 def _unasked(shelf: Shelf, ledger: Ledger) -> View:
     size, head = ledger.head()
-    return View(ledger, size, head, _NoLinks(), {}, shelf.memory_of(ledger))
+    return View(ledger, size, head, _NoLinks(), {}, shelf.memory_of(ledger), fixed=True)
 
 
 def start_warming(shelf: Shelf) -> threading.Thread:

@@ -74,6 +74,7 @@ class Memory:
         self._rooms: dict[Hashable, Any] = {}
         self._at_work: dict[Hashable, threading.Event] = {}
         self._waiting: OrderedDict[Hashable, Callable[[Ledger], Any]] = OrderedDict()
+        self._awaited: dict[Hashable, str] = {}
         self._worker: threading.Thread | None = None
         self._made = threading.Event()
         self._failed: set[Hashable] = set()
@@ -163,6 +164,7 @@ class Memory:
                 self._failed.discard(key)
                 if not here:
                     self._later(key, work)
+                    self._awaited = {**self._still_awaited(), key: run}
                 waited = self._made
             if here:
                 return self.kept(ledger, size, run, key, work, own=own)
@@ -170,6 +172,15 @@ class Memory:
             if left <= 0 or self._closed:
                 return None
             waited.wait(left)
+
+    def awaits(self, run: str) -> bool:
+        """Whether something of `run` (of anything, where that is empty) that `soon` didn't have is being made yet."""
+        with self._lock:
+            return any(not run or run == of for of in self._still_awaited().values())
+
+    def _still_awaited(self) -> dict[Hashable, str]:
+        """What is awaited, and of which run. The caller holds the lock."""
+        return {key: run for key, run in self._awaited.items() if key in self._waiting or key in self._at_work}
 
     def _make(self, ledger: Ledger, size: int, key: Hashable, work: Callable[[Ledger], T]) -> T:
         depth = self._depth

@@ -49,6 +49,7 @@ class Page:
     """A page to draw: `template` is looked up as PACKAGE/NAME ("ledger/event.html"), `values` are its variables.
 
     `about` is the run that the page speaks of, for telling the reader that it moved on; empty for the whole ledger.
+    `awaits` says that some of it is being worked out, for telling the reader when that is done.
     """
 
     title: str
@@ -57,6 +58,7 @@ class Page:
     crumbs: Sequence[Crumb] = ()
     about: str = ""
     status: int = 200
+    awaits: bool = False
 
 
 @dataclass(frozen=True)

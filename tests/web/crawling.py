@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -151,7 +152,9 @@ def crawl(client: httpx.Client, starts: Iterable[str], wanted: Callable[[str, Ad
     known = set(waiting)
     while waiting:
         url = waiting.popleft()
-        seen = read(url, client.get(url))
+        while ' data-awaits="' in (answer := client.get(url)).text and "/-/ledger" in url:
+            time.sleep(0.2)
+        seen = read(url, answer)
         yield seen
         for link in seen.links:
             link = link.partition("#")[0]

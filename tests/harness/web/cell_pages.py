@@ -93,7 +93,8 @@ def shown(db: Path, path: str) -> Shown:
     async def get() -> Any:
         return await _datasette(db).client.get(f"/-/ledger/{db.stem}/{path}")
 
-    answer = asyncio.run(get())
+    while ' data-awaits="' in (answer := asyncio.run(get())).text:
+        pass
     return Shown(answer.status_code, answer.text)
 
 

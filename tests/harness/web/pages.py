@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -33,8 +34,18 @@ class Pages:
         self._loop.close()
 
     def at(self, url: str) -> Seen:
-        """The page at a link's address, a path from the root of the server."""
+        """The page at a link's address, a path from the root of the server, once it awaits nothing."""
+        while ' data-awaits="' in (seen := self.first(url)).html:
+            time.sleep(0.05)
+        return seen
+
+    def first(self, url: str) -> Seen:
+        """The page as whoever asks first sees it."""
         return read(url, self._loop.run_until_complete(self._datasette.client.get(url)))
+
+    def data(self, url: str) -> Any:
+        """The JSON at an address."""
+        return self._loop.run_until_complete(self._datasette.client.get(url)).json()
 
     def run(self, run: str, **query: object) -> Seen:
         """The page of a run, with a question behind its address."""

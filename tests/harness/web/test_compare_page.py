@@ -5,15 +5,20 @@ readings beside each other.
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
 
+from harness.web import _compare as comparing
 from ledger import Ledger
+from ledger.web import _desk as desk
 from tests.harness.answered import FENCED, Down, answered_run, ask_again
 from tests.harness.scored import NEGATIVE, case_line, scored_run
 from tests.harness.web.cell_pages import Shown, resolve, shown
+from tests.harness.web.pages import Pages
 
 MANY = [f"c{number}" for number in range(60)]
 
@@ -153,6 +158,28 @@ def test_names_that_dont_go_together_are_one_sentence_with_the_form_below(db: Pa
 
 
 # The form
+
+
+def test_a_comparison_that_takes_long_is_awaited_and_comes(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = two_candidates(db)
+    gate, whole = threading.Event(), comparing.compare
+
+    def compare(*given: Any, **named: Any) -> Any:
+        assert gate.wait(60)
+        return whole(*given, **named)
+
+    monkeypatch.setattr(comparing, "compare", compare)
+    monkeypatch.setattr(desk, "PATIENCE", 0.0)
+    with Pages(db) as found:
+        url = f"/-/ledger/ledger/compare?a={run}&force="
+        early = found.first(url)
+        assert early.status == 200
+        assert "The comparison is being worked out." in early.html
+        assert any(link.startswith(f"/-/ledger/ledger/compare?a={run}") for link in early.links)
+        assert (early.digits, early.numbers, early.headings[0]) == ([], [], 1)
+        gate.set()
+        assert "being worked out" not in (late := found.at(url)).html
+    assert len(late.numbers) > 10
 
 
 def test_without_names_there_is_a_form_and_what_could_be_compared(db: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import chdir
 from html import unescape
@@ -14,11 +15,14 @@ import pytest
 
 import ledger._schema
 import ledger._store
+import ledger.web._desk as desk
 import ledger.web._memory as memory
 from harness import read_report
+from harness._errors import UsageError
 from harness.imports import ImportJob, import_job
 from harness.web import PAGES
-from ledger import Draft, Ledger, kinds
+from harness.web import _facts as facts
+from ledger import Draft, Ledger, kinds, supersede
 from ledger._runs import list_runs
 from ledger.web._links import LiveLinks
 from ledger.web._pages import View
@@ -345,6 +349,69 @@ def test_figures_that_are_being_worked_out_again_say_of_which_event_they_are(
             if "Figures as of event" not in words(page):
                 break
     assert "more to say" in words(page)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Reports of runs are worked out once it is set, and pages wait for nothing."""
+    opened, whole = threading.Event(), facts.read_report
+
+    def read(ledger: Ledger, run: str) -> Any:
+        assert opened.wait(60)
+        return whole(ledger, run)
+
+    monkeypatch.setattr(facts, "read_report", read)
+    monkeypatch.setattr(desk, "PATIENCE", 0.0)
+    yield opened
+    opened.set()
+
+
+def test_a_run_whose_figures_take_long_is_shown_without_them_and_they_come(
+    tmp_path: Path, gate: threading.Event
+) -> None:
+    db = tmp_path / "long.db"
+    run = hostile_ledger(db)
+    with Ledger.open(db) as writer:
+        supersede(writer, run, by=None, category="operator", reason="asked of the wrong server")
+    with Pages(db) as found:
+        url, head = f"/-/ledger/long/run/{run}", f"/-/ledger/long/head?run={run}"
+        page = found.first(url)
+        said = words(page)
+        assert page.status == 200
+        assert "being worked out, and whether a taint reaches them." in said
+        assert "SUPERSEDED without a successor" in said
+        assert "asked of the wrong server" in said
+        assert "Everything that decides a request beside the case" in said
+        assert url in page.links
+        assert (page.digits, page.inline, page.headings[0]) == ([], [], 1)
+        assert [told for number in page.numbers if (told := Sources(db).wrong(number))] == []
+        assert found.data(head)["awaited"] is True
+        # The cells come before the report does, and stand there as soon as they are read.
+        cells = words(found.at(f"{url}?sort=case"))
+        assert "Cells and stages" in cells
+        early = found.first(url)
+        assert "The scoreboard, and all else that is counted" in words(early)
+        assert cells_of(early)
+        assert [told for number in early.numbers if (told := Sources(db).wrong(number))] == []
+        gate.set()
+        whole = found.at(url)
+        assert "being worked out" not in words(whole)
+        assert 'id="scoreboard"' in whole.html
+        assert found.data(head)["awaited"] is False
+
+
+def test_what_can_t_be_worked_out_is_told_and_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(ledger: Ledger, run: str) -> Any:
+        raise UsageError("the run can't be read: no reason")
+
+    monkeypatch.setattr(facts, "read_report", fail)
+    monkeypatch.setattr(desk, "PATIENCE", 0.0)
+    db = tmp_path / "odd.db"
+    run = hostile_ledger(db)
+    with Pages(db) as found:
+        page = found.run(run)
+    assert page.status == 400
+    assert "the run can't be read: no reason" in words(page)
 
 
 def test_a_static_page_has_no_form_and_no_way_to_sort(states: Path) -> None:

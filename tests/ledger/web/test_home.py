@@ -18,6 +18,7 @@ import pytest
 from ledger import Draft, Ledger, hold_run, kinds, new_run_id, supersede
 from ledger._lineage import taint
 from ledger._runs import list_runs
+from ledger.web import _desk as desk
 from ledger.web import _home as home_module
 from ledger.web._home import warm
 from ledger.web._reading import Shelf
@@ -350,7 +351,7 @@ def test_nobody_waits_long_for_a_long_run_and_the_page_says_that_figures_are_com
 ) -> None:
     with Ledger.open(path) as ledger:
         run = plan(ledger, name="long", rules=("r@0",), cells=900)
-    monkeypatch.setattr(home_module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(desk, "PATIENCE", 0.05)
     gate = threading.Event()
     monkeypatch.setattr(home_module, "count_outcomes", counted(gate))
     served = Served(path)
@@ -377,7 +378,7 @@ def test_nobody_waits_long_for_taints_and_the_page_says_that_they_are_being_foll
         time.sleep(0.3 * taints)
         return whole(ledger, taints=taints)
 
-    monkeypatch.setattr(home_module, "_PATIENCE", 0.05)
+    monkeypatch.setattr(desk, "PATIENCE", 0.05)
     monkeypatch.setattr(home_module, "standing_of_runs", follow)
     served = Served(lineage.ledger.path)
     html = served("/-/ledger/").text
