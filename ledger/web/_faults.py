@@ -61,7 +61,10 @@ def _told(datasette: Any, request: Any, problem: Exception) -> tuple[int, str | 
         print(f"error: {where}: {printable(f'{type(problem).__name__}: {problem}')[:500]}", file=sys.stderr, flush=True)
         if isinstance(problem, sqlite3.Error):
             return 500, None, f"the database can't be read: {problem}"
-        return 500, None, f"this failed ({type(problem).__name__}), and the server wrote a line about it"
+        said = f"this failed ({type(problem).__name__}), and the server wrote a line about it"
+        if request.path.partition("/-/ledger/")[1]:
+            said += "; `ledger verify` says whether the ledger is as it was written"
+        return 500, None, said
     if title == _TOO_LONG:
         return status, "Stopped: it took too long", _too_long(datasette, request)
     said = str(getattr(problem, "message", None) or (problem.args[0] if problem.args else ""))

@@ -36,6 +36,10 @@ _EVENT_ROUTES = frozenset({"event", "blob", *_DOWNLOADS})
 # How far into a blob pages go; the .bin beside them has all of it.
 _MOST_AT = {"hex": 64 << 10, "text": 1 << 20}
 _SAID_EACH = 5.0
+_UNDRAWN = (
+    "this page can't be drawn ({}): either what it reads is not what was written, or this program has a fault;"
+    " `ledger verify` says which"
+)
 
 Query = tuple[tuple[str, str], ...]
 
@@ -126,6 +130,7 @@ class _Site:
         # Drawn last: a narrowed page leads to no page that is narrowed otherwise, or there would be no end of them.
         self._narrowed: deque[_Address] = deque()
         self._sheet, self._policy = _sheet()
+        self._undrawn: list[str] = []
         self.pages = self.files = self.bytes = 0
 
     def write(self, told: Callable[[str], None]) -> None:
@@ -148,6 +153,11 @@ class _Site:
                 said = time.monotonic()
                 left = len(self._waiting) + len(self._narrowed)
                 told(f"{self.pages:,} pages written, {left:,} more are known")
+        if self._undrawn:
+            told(
+                f"warning: of the {self.pages:,} pages {len(self._undrawn):,} can't be drawn, the first of them"
+                f" {self._undrawn[0][:300]}; `ledger verify` says whether the ledger is as it was written"
+            )
 
     def file_for(self, address: _Address, page: _Address | None) -> str | None:
         """The file of a page, to be drawn if it isn't yet; None for what doesn't belong here. `page` links to it."""
@@ -171,6 +181,8 @@ class _Site:
             query = dict(address.query)
             at, most = query.get("at", "0"), _MOST_AT.get(query.get("view", "text"), 0)
             return seq.isdigit() and int(seq) in self._scope.events and at.isdigit() and int(at) < most
+        if address.route == "cell" and not re.fullmatch("[1-9][0-9]{0,15}", address.part("cell")):
+            return False
         if address.route in ("run", "lineage", "cell"):
             return address.part("run") == subject and all(name != "sort" for name, _ in address.query)
         if address.route == "compare":
@@ -216,6 +228,11 @@ class _Site:
             text = draw(answer, view, policy=self._policy, sheet=self._sheet)
         except _known_errors() as problem:
             text = draw_problem(str(problem), 404, policy=self._policy)
+        except OSError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - what was changed in one event mustn't keep back all the others
+            self._undrawn.append(f"{file} ({type(problem).__name__}: {problem})")
+            text = draw_problem(_UNDRAWN.format(type(problem).__name__), 500, policy=self._policy)
         self.pages += 1
         self._write(file, text.encode("utf-8", "backslashreplace"))
 
