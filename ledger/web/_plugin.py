@@ -16,6 +16,7 @@ from datasette import hookimpl  # pyright: ignore[reportMissingTypeStubs]
 from ledger._errors import LedgerError
 from ledger._screen import printable
 from ledger.web import _answering, _canned, _faults, _later, _narrow, _tables
+from ledger.web._fresh import keep_fresh
 from ledger.web._home import start_warming
 from ledger.web._render import read_templates
 from ledger.web._shelves import is_ledger, ledger_names, may_see, shelf_of, stale, tables_end
@@ -52,6 +53,7 @@ def startup(datasette: Any) -> Callable[[], Awaitable[None]]:
             # No facet of a ledger's columns is worth the seconds that looking for some takes.
             datasette._settings["suggest_facets"] = False
             _narrow.bound_counts(datasette, name)
+            keep_fresh(datasette, name)
             await _say_what_is_stale(datasette, name)
             await _later.tell(datasette, name)
             shelf = shelf_of(datasette, name)

@@ -253,6 +253,16 @@ def test_another_file_under_the_same_name_is_read_anew(tmp_path: Path) -> None:
     assert served("/-/ledger/ledger").status_code == 200
 
 
+def test_the_tables_too_are_of_the_file_that_stands_there_now(tmp_path: Path) -> None:
+    place, address = noted(tmp_path / "ledger.db", "the secret"), "/ledger/events.json?kind=note&_shape=array"
+    served = Served(place)
+    # So often that every thread which reads has a connection.
+    assert all("the secret" in served(address).text for _ in range(12))
+    noted(tmp_path / "other.db", "nothing of it").replace(place)
+    after = [served(address).text for _ in range(12)]
+    assert all("nothing of it" in each and "the secret" not in each for each in after)
+
+
 def test_a_copy_that_is_no_ledger_is_told_so(tmp_path: Path, path: Path) -> None:
     place = tmp_path / "copy.db"
     shutil.copy(path, place)
