@@ -6,7 +6,7 @@ from harness._errors import HarnessError
 from harness.web._cell import cell_page
 from harness.web._compare import compare_page
 from harness.web._headlines import headlines
-from harness.web._run import run
+from harness.web._run import ahead, run
 from ledger.web import Pages, Route
 
 __all__ = ["PAGES"]
@@ -23,4 +23,5 @@ PAGES = Pages(
     errors=(HarnessError,),
     styles=("harness-run.css", "harness-cell.css"),
     headlines=headlines,
+    ahead=ahead,
 )

@@ -23,7 +23,7 @@ from harness.web._words import sentence
 from ledger import Ledger, over_views, run_status
 from ledger.web import Crumb, Desk, Page, PageMissing, View, cli, sql
 
-__all__ = ["run"]
+__all__ = ["ahead", "run"]
 
 Row = Mapping[str, Any]
 _PLAN = "SELECT seq, at, body FROM main.events WHERE run = ? AND kind = 'plan'"
@@ -83,6 +83,15 @@ def run(view: View, run: str) -> Page:
         "sides": [f"{run}@{label}" for label in labels] if len(labels) > 1 else [run],
     }  # fmt: skip
     return Page(title, "harness/run.html", values, crumbs, run)
+
+
+def ahead(view: View, run: str) -> None:
+    """Work out what the page of a run keeps, so that its first visitor doesn't wait; nothing for a probe."""
+    plan = view.ledger.sql(_PLAN, (run,)).fetchone()
+    if plan is not None and json.loads(plan[2])["purpose"] != "probe":
+        desk = Desk(view)
+        run_cells(desk, run)
+        run_facts(desk, run)
 
 
 _ENDED = ("complete", "partial")

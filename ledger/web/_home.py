@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -175,7 +176,8 @@ def _headlines_of(ledger: Ledger, view: View, pages: Pages, run: str) -> Sequenc
 
 
 def warm(shelf: Shelf) -> None:
-    """Work out what the first page shows, so that the first visitor doesn't wait for it. A run at a time."""
+    """Work out what the first page shows, a run at a time, and then the newest run's page: so that the first visitor
+    doesn't wait for either."""
     try:
         with shelf.reading() as ledger:
             runs = _ids(ledger, 0)
@@ -185,8 +187,19 @@ def warm(shelf: Shelf) -> None:
                 desk = Desk(_unasked(shelf, ledger))
                 for row in list_runs(ledger, among=[run], standing={}):
                     _shown(desk, 0, row, {})
+        for run in runs[:1]:
+            # Last, since it is the dearest: the page that people mostly go on to.
+            with shelf.reading() as ledger:
+                _ahead(_unasked(shelf, ledger), run)
     except (LedgerError, sqlite3.Error):
         return  # the page that is asked for says what is wrong
+
+
+def _ahead(view: View, run: str) -> None:
+    for pages in all_pages():
+        with suppress(*pages.errors):
+            if pages.ahead is not None:
+                pages.ahead(view, run)
 
 
 def _unasked(shelf: Shelf, ledger: Ledger) -> View:

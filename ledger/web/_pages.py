@@ -157,7 +157,8 @@ class Pages:
     """What a package adds: its routes, its `templates` and `static` folders (a package's name), and `nav`: routes
     without parts that stand in every page's navigation, with their text. `errors` are exceptions whose text is a
     sentence for people. `styles` are files of its static folder that every page loads. `headlines` gives a run's
-    primary figures for the first page; it may cost a glance at the run's scores, and no more."""
+    primary figures for the first page; it may cost a glance at the run's scores, and no more. `ahead` works out what
+    the page of a run keeps in memory, before anybody asks for it."""
 
     name: str
     package: str
@@ -166,6 +167,7 @@ class Pages:
     errors: tuple[type[Exception], ...] = ()
     styles: Sequence[str] = ()
     headlines: Callable[[View, str], Sequence[Headline]] | None = None
+    ahead: Callable[[View, str], None] | None = None
 
 
 @cache

@@ -22,10 +22,12 @@ from harness._errors import UsageError
 from harness.imports import ImportJob, import_job
 from harness.web import PAGES
 from harness.web import _facts as facts
+from harness.web._run import run as draw_run
 from ledger import Draft, Ledger, kinds, supersede
 from ledger._runs import list_runs
+from ledger.web._home import warm
 from ledger.web._links import LiveLinks
-from ledger.web._pages import View
+from ledger.web._pages import Page, View
 from ledger.web._reading import Shelf
 from ledger.web._render import draw
 from tests.harness.imports.artifacts import FORMAT, fixture, put, sample
@@ -398,6 +400,21 @@ def test_a_run_whose_figures_take_long_is_shown_without_them_and_they_come(
         assert "being worked out" not in words(whole)
         assert 'id="scoreboard"' in whole.html
         assert found.data(head)["awaited"] is False
+
+
+def test_the_newest_run_s_page_is_ready_before_anybody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db = tmp_path / "warm.db"
+    run = hostile_ledger(db)
+    shelf = Shelf(db)
+    warm(shelf)
+    monkeypatch.setattr(facts, "read_report", lambda ledger, run: pytest.fail("it was ready"))
+    with shelf.reading() as ledger:
+        links = LiveLinks("/", "warm", "/warm", {})
+        view = View(ledger, *ledger.head(), links, {}, shelf.memory_of(ledger))
+        page = draw_run(view, run)
+    assert isinstance(page, Page)
+    assert not page.awaits
+    shelf.close()
 
 
 def test_what_can_t_be_worked_out_is_told_and_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
