@@ -29,6 +29,9 @@ from ledger.web._scope import Scope, scope_of
 
 __all__ = ["FileLinks", "Written", "write_pages"]
 
+_LEAVES: Mapping[str, frozenset[str]] = {
+    "": frozenset({"rules", "page"}), "compare": frozenset({"rules", "page", "pair", "metric"}),
+}  # fmt: skip
 _TOP = frozenset({"index.html", "run.html", "lineage.html", "runs", "cells", "events", "blobs", "compare"})
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _DOWNLOADS = {"line": "events/{seq}.line.txt", "body": "events/{seq}.body.json", "raw": "blobs/{seq}-{name}.bin"}
@@ -67,8 +70,9 @@ class _Address:
 
     @property
     def filters(self) -> Query:
-        """What narrows it: the query without a rule set and a page, which only turn the leaves."""
-        return tuple(each for each in self.query if each[0] not in ("rules", "page"))
+        """What narrows it: the query without what only turns the leaves of a page."""
+        leaves = _LEAVES.get(self.route, _LEAVES[""])
+        return tuple(each for each in self.query if each[0] not in leaves)
 
 
 def write_pages(

@@ -8,13 +8,14 @@ import re
 import threading
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 import pytest
 
 from harness.web import _compare as comparing
 from ledger import Ledger
 from ledger.web import _desk as desk
+from ledger.web._files import write_pages
 from tests.harness.answered import FENCED, Down, answered_run, ask_again
 from tests.harness.scored import NEGATIVE, case_line, scored_run
 from tests.harness.web.cell_pages import Shown, resolve, shown
@@ -54,6 +55,16 @@ def test_every_number_is_the_one_that_the_command_prints(db: Path) -> None:
     table = page.around("by which side exact holds on", "Exact McNemar")
     assert table.strip() == "B: yes B: no A: yes 20 30 A: no 0 10"
     assert "+50.0 points" in page.text and "p = 1.9e-09" in page.text
+
+
+def test_in_files_all_cases_that_differ_are_a_link_away_and_no_link_leads_nowhere(db: Path, tmp_path: Path) -> None:
+    run = two_candidates(db)
+    write_pages(db, tmp_path / "out", run=run, report=None, told=print)
+    pages = {file: file.read_text("utf-8") for file in (tmp_path / "out").rglob("*.html")}
+    links = {(file, link) for file, html in pages.items() for link in re.findall('<a href="([^"#]+)', html)}
+    assert [link for file, link in links if not (file.parent / unquote(link)).exists()] == []
+    differ = "".join(html for file, html in pages.items() if file.parent.name == "compare")
+    assert set(re.findall('<th scope="row"><bdi>one/(c[0-9]+)<', differ)) == set(MANY[20:50])
 
 
 def test_two_rule_sets_of_one_run_say_which_stage_moved_each_cell(db: Path) -> None:
