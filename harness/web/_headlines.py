@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
 from harness._clusters import clustered_intervals
+from harness._errors import HarnessError
 from harness._report_data import lead
 from ledger import Ledger, over_views
 from ledger.web import Headline, View, cli
@@ -18,10 +20,19 @@ _BOARD = "SELECT candidate, rules, metric, kind, is_primary, k, n, rate, low, hi
 
 
 def headlines(view: View, run: str) -> Sequence[Headline]:
-    """The primary metrics' figures under every rule set, by candidate; nothing for a probe, which has none."""
+    """The primary metrics' figures under every rule set, by candidate; nothing for a probe, which has none.
+
+    Raises HarnessError where somebody changed what they rest on so that nothing can be worked out.
+    """
     source = cli("harness", "report", run)
     found: list[Headline] = []
-    for at, row in _rows(run, view.ledger):
+    try:
+        rows = _rows(run, view.ledger)
+    except (TypeError, ValueError, LookupError, ArithmeticError, sqlite3.Error) as problem:
+        raise HarnessError(
+            f"the figures can't be worked out of what stands in the file ({problem}); `ledger verify` says more"
+        ) from None
+    for at, row in rows:
         place = f"/scoreboard/{at}"
         found.append(
             Headline(

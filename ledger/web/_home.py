@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
@@ -191,8 +190,8 @@ def warm(shelf: Shelf) -> None:
             # Last, since it is the dearest: the page that people mostly go on to.
             with shelf.reading() as ledger:
                 _ahead(_unasked(shelf, ledger), run)
-    except (LedgerError, sqlite3.Error):
-        return  # the page that is asked for says what is wrong
+    except Exception:  # noqa: BLE001 - what somebody wrote into the file: the page that is asked for tells of it
+        return
 
 
 def _ahead(view: View, run: str) -> None:
