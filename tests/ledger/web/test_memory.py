@@ -198,6 +198,18 @@ def test_soon_waits_so_long_and_no_longer(memory: Memory) -> None:
     assert found == Kept((1, size), size, current=True)
 
 
+def test_what_soon_didn_t_have_is_awaited_until_it_is_there_and_by_whom_it_is_about(memory: Memory) -> None:
+    gate = threading.Event()
+    with moment(memory.path) as (ledger, size):
+        assert not memory.awaits("")
+        assert memory.soon(ledger, size, RUN, "key", lambda ledger: gate.wait(20), patience=0) is None
+        assert (memory.awaits(RUN), memory.awaits(""), memory.awaits(OTHER_RUN)) == (True, True, False)
+        gate.set()
+        found = memory.soon(ledger, size, RUN, "key", lambda ledger: False, patience=20)
+        assert found == Kept(True, size, current=True)
+        until(lambda: not memory.awaits(""))
+
+
 def test_what_was_made_of_a_later_moment_while_somebody_waited_is_not_current_for_him(memory: Memory) -> None:
     work, held = Work(), threading.Event()
     found: list[Kept[object] | None] = []
