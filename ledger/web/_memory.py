@@ -74,7 +74,8 @@ class Memory:
         self._rooms: dict[Hashable, Any] = {}
         self._at_work: dict[Hashable, threading.Event] = {}
         self._waiting: OrderedDict[Hashable, Callable[[Ledger], Any]] = OrderedDict()
-        self._awaited: dict[Hashable, str] = {}
+        # Of which run, and since when.
+        self._awaited: dict[Hashable, tuple[str, float]] = {}
         self._worker: threading.Thread | None = None
         self._made = threading.Event()
         self._failed: set[Hashable] = set()
@@ -145,7 +146,8 @@ class Memory:
         self, ledger: Ledger, size: int, run: str, key: Hashable, work: Callable[[Ledger], T], *, patience: float,
         own: bool = False,
     ) -> Kept[T] | None:  # fmt: skip
-        """As `kept`, but made in the background, and waited for so many seconds at most: None where it isn't there yet.
+        """As `kept`, but made in the background, and waited for so many seconds at most, from when it was first asked
+        for: None where it isn't there yet.
 
         A value may come out of a later moment than that of `size`; it is then marked as not current.
         """
@@ -164,7 +166,11 @@ class Memory:
                 self._failed.discard(key)
                 if not here:
                     self._later(key, work)
-                    self._awaited = {**self._still_awaited(), key: run}
+                    still = self._still_awaited()
+                    # Whoever asks again, of what he waited for already, is told at once.
+                    _, since = still.setdefault(key, (run, time.monotonic()))
+                    end = min(end, since + patience)
+                    self._awaited = still
                 waited = self._made
             if here:
                 return self.kept(ledger, size, run, key, work, own=own)
@@ -176,11 +182,11 @@ class Memory:
     def awaits(self, run: str) -> bool:
         """Whether something of `run` (of anything, where that is empty) that `soon` didn't have is being made yet."""
         with self._lock:
-            return any(not run or run == of for of in self._still_awaited().values())
+            return any(not run or run == of for of, _ in self._still_awaited().values())
 
-    def _still_awaited(self) -> dict[Hashable, str]:
-        """What is awaited, and of which run. The caller holds the lock."""
-        return {key: run for key, run in self._awaited.items() if key in self._waiting or key in self._at_work}
+    def _still_awaited(self) -> dict[Hashable, tuple[str, float]]:
+        """What is awaited. The caller holds the lock."""
+        return {key: said for key, said in self._awaited.items() if key in self._waiting or key in self._at_work}
 
     def _make(self, ledger: Ledger, size: int, key: Hashable, work: Callable[[Ledger], T]) -> T:
         depth = self._depth

@@ -204,6 +204,10 @@ def test_what_soon_didn_t_have_is_awaited_until_it_is_there_and_by_whom_it_is_ab
         assert not memory.awaits("")
         assert memory.soon(ledger, size, RUN, "key", lambda ledger: gate.wait(20), patience=0) is None
         assert (memory.awaits(RUN), memory.awaits(""), memory.awaits(OTHER_RUN)) == (True, True, False)
+        time.sleep(0.6)
+        start = time.monotonic()
+        assert memory.soon(ledger, size, RUN, "key", lambda ledger: False, patience=0.5) is None
+        assert time.monotonic() - start < 0.4
         gate.set()
         found = memory.soon(ledger, size, RUN, "key", lambda ledger: False, patience=20)
         assert found == Kept(True, size, current=True)
