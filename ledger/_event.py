@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -186,6 +187,16 @@ def commits(salt: str | None, data: bytes, digest: str) -> bool:
     if salt is None or not COLUMN_GRAMMAR["salt"].fullmatch(salt.encode("utf-8", "surrogatepass")):
         return False
     return commitment(bytes.fromhex(salt), data) == digest
+
+
+def commits_in_pieces(salt: str | None, pieces: Iterable[bytes], digest: str) -> tuple[int, bool]:
+    """How many bytes there are, and whether they are what `digest` commits to. Raises what reading them raises."""
+    sound = salt is not None and COLUMN_GRAMMAR["salt"].fullmatch(salt.encode("utf-8", "surrogatepass")) is not None
+    hasher, size = blake3(bytes.fromhex(salt) if sound and salt else b""), 0
+    for piece in pieces:
+        hasher.update(piece)
+        size += len(piece)
+    return size, sound and hasher.hexdigest() == digest
 
 
 def now_text() -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ledger._errors import NotFound
-from ledger._event import Event, causes_text, commits, hash_of
-from ledger._packed import unpacked
+from ledger._event import Event, causes_text, commits, commits_in_pieces, hash_of
+from ledger._packed import pieces, unpacked
 from ledger._store import Ledger
 from ledger._withheld import withheld_by
 
@@ -181,35 +181,44 @@ def _blobs(ledger: Ledger, event: Event) -> Iterator[SeenBlob]:
     names = blob_names(event)
     rows = ledger.rows(_BLOBS + " ORDER BY id", (event.seq,))
     for row in rows:
-        yield _seen(ledger, event, row, names.pop(str(row["hash"]), ""))[0]
+        # Of each a piece at a time: a small file may stand for more bytes than there is memory.
+        yield _seen(ledger, event, row, names.pop(str(row["hash"]), ""), whole=False)[0]
     for digest, name in names.items():
         yield SeenBlob(name, digest, None, "missing from the file")
 
 
-def inspect_blob(ledger: Ledger, event: Event, wanted: str) -> tuple[SeenBlob, bytes | None]:
+def inspect_blob(
+    ledger: Ledger, event: Event, wanted: str, *, most: int | None = None
+) -> tuple[SeenBlob, bytes | None]:  # fmt: skip
     """One blob of an event, by its name in the body or by its hash, with its plain bytes where it has any.
 
-    Raises NotFound for a blob that neither the body nor the file knows.
+    Of one that is packed and has more than `most` bytes only how it stands, without the bytes. Raises NotFound for a
+    blob that neither the body nor the file knows.
     """
     names = blob_names(event)
     digest = next((digest for digest, name in names.items() if name == wanted), wanted)
     rows = ledger.rows(_BLOBS + " AND hash = ?", (event.seq, digest))
     if rows:
-        return _seen(ledger, event, rows[0], names.get(digest, ""))
+        name = names.get(digest, "")
+        whole = most is None or rows[0]["encoding"] != "zlib" or _size(event, name) <= most
+        return _seen(ledger, event, rows[0], name, whole=whole)
     if digest in names:
         return SeenBlob(names[digest], digest, None, "missing from the file"), None
     there = ", ".join(sorted(map(repr, names.values()))) or "none by name"
     raise NotFound(f"event {event.seq} ({event.kind}) has no blob {wanted[:80]!r}; it has {there[:400]}")
 
 
-def _seen(ledger: Ledger, event: Event, row: Mapping[str, Any], name: str) -> tuple[SeenBlob, bytes | None]:
+def _seen(
+    ledger: Ledger, event: Event, row: Mapping[str, Any], name: str, *, whole: bool
+) -> tuple[SeenBlob, bytes | None]:  # fmt: skip
     digest = str(row["hash"])
     if row["data"] is None:
         return SeenBlob(name, digest, None, _why_gone(ledger, digest)), None
+    stored = row["encoding"], row["data"], _size(event, name)
     try:
-        data = unpacked(row["encoding"], row["data"], _size(event, name))
+        data = unpacked(*stored) if whole else None
+        size, fits = commits_in_pieces(row["salt"], pieces(*stored) if data is None else (data,), digest)
     except ValueError as problem:
         return SeenBlob(name, digest, None, f"can't be read: {problem}"), None
-    fits = commits(row["salt"], data, digest)
     state = "not named by the body" if event.body is not None and not name else "matches"
-    return SeenBlob(name, digest, len(data), state if fits else "DOES NOT MATCH its hash"), data
+    return SeenBlob(name, digest, size, state if fits else "DOES NOT MATCH its hash"), data

@@ -3,8 +3,31 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 
-__all__ = ["unpacked"]
+__all__ = ["pieces", "unpacked"]
+
+_STEP = 1 << 20
+
+
+def pieces(encoding: object, data: object, most: int) -> Iterator[bytes]:
+    """What `unpacked` gives, a piece at a time, never all of it at once. Raises ValueError as that does, on the way."""
+    if encoding != "zlib" or not isinstance(data, bytes):
+        yield unpacked(encoding, data, most)
+        return
+    inflate, size, rest = zlib.decompressobj(), 0, data
+    while rest and not inflate.eof:
+        try:
+            piece = inflate.decompress(rest, _STEP)
+        except zlib.error as problem:
+            raise ValueError(str(problem)) from None
+        rest = inflate.unconsumed_tail
+        size += len(piece)
+        if size > most:
+            raise ValueError(f"it unpacks to more than {most} bytes")
+        yield piece
+    if not inflate.eof or inflate.unused_data:
+        raise ValueError("not one whole zlib stream")
 
 
 def unpacked(encoding: object, data: object, most: int) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from ledger._errors import BadLine
@@ -23,6 +24,7 @@ from ledger.web._tree import tree
 __all__ = ["blob", "body", "hex_lines", "line", "raw"]
 
 HEX_PAGE = 4 << 10
+MOST_HELD = 256 << 20
 _WIDE = 16
 _MOST_FOLDED = 64 << 10
 _ORDER = "SELECT hash FROM main.blobs WHERE seq = ? ORDER BY id"
@@ -64,7 +66,7 @@ def body(view: View, seq: str) -> Download:
 def raw(view: View, seq: str, name: str) -> Download:
     """The exact bytes of a blob. Raises PageMissing, NotFound for what isn't there, can't be read or was withheld."""
     found = _event(view, seq)
-    seen, data = inspect_blob(view.ledger, found, name)
+    seen, data = _held(view, found, name)
     if data is None:
         raise PageMissing(f"the bytes of blob {name[:80]!r} of event {seq} aren't here: {seen.state}")
     return Download(data, file_name(found.seq, seen), hash_of(data))
@@ -73,7 +75,7 @@ def raw(view: View, seq: str, name: str) -> Download:
 def blob(view: View, seq: str, name: str) -> Page:
     """A blob as text or as hex, a page of it at a time. Raises PageMissing, NotFound."""
     found = _event(view, seq)
-    seen, data = inspect_blob(view.ledger, found, name)
+    seen, data = _held(view, found, name)
     kind = view.first("view", "text")
     if kind not in ("text", "hex"):
         raise PageMissing(f"view: expected text or hex, got {kind[:40]!r}")
@@ -89,6 +91,15 @@ def blob(view: View, seq: str, name: str) -> Page:
     title = f"Blob {printable(seen.name) or seen.hash[:16]} of event {found.seq}"
     crumb = Crumb(f"Blob {seen.name or seen.hash[:16]}")
     return Page(title, "ledger/bytes.html", values, crumbs_to(found, crumb), about=found.run)
+
+
+def _held(view: View, found: Event, name: str) -> tuple[SeenBlob, bytes | None]:
+    """A blob and its bytes; without them where it is packed, and would be more than a server should hold at once."""
+    seen, data = inspect_blob(view.ledger, found, name, most=MOST_HELD)
+    if data is None and seen.size is not None:
+        state = f"it {seen.state}, and is too long for a page; `ledger show {found.seq} --blob NAME` writes it"
+        return replace(seen, state=state), None
+    return seen, data
 
 
 def file_name(seq: int, seen: SeenBlob) -> str:

@@ -16,7 +16,7 @@ import pytest
 from ledger import BadBody, BadLine, Draft, Ledger, NotALedger, NotFound, Refused, hold_run, run_is_held, verify
 from ledger._connect import connect_reader
 from ledger._look import inspect
-from ledger._packed import unpacked
+from ledger._packed import pieces, unpacked
 from ledger._runs import list_runs
 from ledger._verify import verify_connection
 from ledger._verify_schema import read_schema
@@ -154,6 +154,23 @@ def test_what_is_packed_is_one_whole_stream_of_the_size_that_was_said() -> None:
             unpacked(encoding, data, 8)
     with pytest.raises(ValueError, match="more than 7 bytes"):
         unpacked("zlib", whole, 7)
+
+
+@pytest.mark.parametrize("plain", [b"", b"question", bytes(3 << 20)], ids=["nothing", "a word", "three pieces"])
+def test_what_is_packed_says_the_same_a_piece_at_a_time(plain: bytes) -> None:
+    whole = zlib.compress(plain)
+    packed = [("zlib", each) for each in (whole, whole[:-1], whole + b"x", b"no")]
+    for encoding, data in (*packed, ("gzip", whole), ("", plain)):
+        for most in (len(plain), len(plain) - 1):
+            try:
+                expected: object = unpacked(encoding, data, most)
+            except ValueError:
+                with pytest.raises(ValueError, match=r"."):
+                    list(pieces(encoding, data, most))
+            else:
+                found = list(pieces(encoding, data, most))
+                assert b"".join(found) == expected
+                assert encoding == "" or all(len(each) <= 1 << 20 for each in found)
 
 
 def test_a_log_that_is_pending_beside_the_file_is_not_passed_over_when_a_link_leads_to_it(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 import zlib
 from collections.abc import Iterator
 from html import unescape
@@ -225,6 +226,35 @@ def test_a_packed_blob_is_given_as_the_bytes_that_it_stands_for(original: Path, 
     )
     assert next(iter(changes(packed))) == b""
     assert Served(path)(f"/-/ledger/copy/event/{seq}/blob/{name}/raw").content == data
+
+
+def test_few_bytes_that_stand_for_very_many_are_checked_and_never_held_by_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = bytes(64 << 20)
+    with Ledger.create(tmp_path / "plain.db") as ledger:
+        (event,) = ledger.append(Draft(kinds.Note(text="a bomb"), blobs={"file": plain}))
+    packed = zlib.compress(plain)
+    del plain
+    place = changed(
+        tmp_path / "plain.db", tmp_path / "bomb.db",
+        lambda db: db.execute("UPDATE blobs SET encoding = 'zlib', data = ?", (packed,)),
+    )  # fmt: skip
+    monkeypatch.setattr("ledger.web._bytes.MOST_HELD", 32 << 20)
+    bomb = Served(place)
+    bomb("/-/ledger/bomb/event/1")
+    tracemalloc.start()
+    try:
+        of_event = bomb(f"/-/ledger/bomb/event/{event.seq}")
+        text = bomb(f"/-/ledger/bomb/event/{event.seq}/blob/file")
+        raw = bomb(f"/-/ledger/bomb/event/{event.seq}/blob/file/raw")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 24 << 20
+    assert of_event.status_code == 200 and "67,108,864 bytes" in of_event.text and 'class="bad"' not in of_event.text
+    assert text.status_code == 200 and "it matches, and is too long for a page" in text.text
+    assert raw.status_code == 404 and f"`ledger show {event.seq} --blob NAME` writes it" in raw.text
 
 
 @given(st.binary(max_size=200), st.integers(0, 1 << 20))
