@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import os
 import signal
 import socket
 import sys
@@ -45,10 +46,11 @@ def serve(
     listener = _listen(host, port)
     try:
         known = {"localhost", host.lower(), *(name.lower() for name in names)}
-        app = _guarded(datasette.app(), known if _is_loopback(host) else None)
+        left: list[str] = []
+        app = _guarded(datasette.app(), known if _is_loopback(host) else None, left)
         config = uvicorn.Config(
             app,
-            log_level="error",
+            log_level="critical",
             access_log=False,
             server_header=False,
             ws="none",
@@ -60,20 +62,27 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         with _Ended(server):
             asyncio.run(
-                _run(server, datasette, listener, told, f"http://{shown}:{number}", datasette.setting("base_url"))
+                _run(server, datasette, listener, told, f"http://{shown}:{number}", datasette.setting("base_url"), left)
             )
     finally:
         listener.close()
 
 
 async def _run(
-    server: Any, datasette: Any, listener: socket.socket, told: Callable[[str], None], address: str, base: str
+    server: Any, datasette: Any, listener: socket.socket, told: Callable[[str], None], address: str, base: str,
+    left: Collection[str],
 ) -> None:  # fmt: skip
     await datasette.invoke_startup()
     if server.should_exit:
         return
     told(f"{address}{base}-/ledger")
     await server.serve(sockets=[listener])
+    # Those that it gave up on learn of it only now.
+    await asyncio.sleep(0.1)
+    if left:
+        # Their pages are still being worked out, for nobody. Nothing here writes, so nothing is left half done.
+        sys.stdout.flush()
+        os._exit(0)
 
 
 class _Ended:
@@ -123,8 +132,11 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _guarded(app: Any, names: Collection[str] | None) -> Any:
-    """The application for requests that are meant for it; what it can't read of one is a sentence and a line."""
+def _guarded(app: Any, names: Collection[str] | None, left: list[str]) -> Any:
+    """The application for requests that are meant for it; what it can't read of one is a sentence and a line.
+
+    `left` takes the paths of those that weren't answered when the server ended.
+    """
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         begun = False
@@ -148,6 +160,11 @@ def _guarded(app: Any, names: Collection[str] | None) -> Any:
         else:
             try:
                 await app(scope, receive, sending)
+            except asyncio.CancelledError:
+                # The server ends, and waited for this page long enough.
+                left.append(scope["path"])
+                if not begun:
+                    await _say(send, 503, "This server is ending.")
             except Exception as problem:  # noqa: BLE001 - the last door: the server would print a traceback
                 told = printable(f"{scope['method']} {scope['path']}: {type(problem).__name__}: {problem}")[:500]
                 print(f"error: {told}", file=sys.stderr, flush=True)

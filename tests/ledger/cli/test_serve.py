@@ -74,6 +74,29 @@ def test_a_signal_that_comes_before_it_answers_ends_it_all_the_same(command: Com
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
+def test_a_page_that_takes_long_does_not_keep_it_from_ending(path: Path) -> None:
+    slow = (
+        "import sys, time\n"
+        "import ledger.web._answering as answering\n"
+        "from ledger.cli import main\n"
+        "answering._render = lambda *parts: time.sleep(60)\n"
+        "sys.argv = ['ledger', 'serve', '--port', '0']\n"
+        "sys.exit(main())\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", slow], cwd=path.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().split(" ")[0]
+        with httpx.Client() as client, pytest.raises(httpx.ReadTimeout):
+            client.get(address, timeout=1)
+        process.send_signal(signal.SIGTERM)
+        try:
+            assert ended(process) == (0, "", "")
+        finally:
+            process.kill()
+
+
 def test_pages_of_datasettes_own_can_stand_in_no_frame_and_tell_nobody_where_the_reader_was(start: Start) -> None:
     _, address = start("--port", "0")
     root = address.removesuffix("/-/ledger")
