@@ -47,7 +47,7 @@ def run(view: View, run: str) -> Page:
     if body["purpose"] == "probe":
         values = {**head, "events": _events(view.ledger, run)}
         return Page(f"Probe {run}", "harness/probe.html", values, crumbs, run)
-    desk, narrowed = Desk(view), is_narrowed(view)
+    desk, narrowed, live = Desk(view), is_narrowed(view), head["status"] == "open"
     cells = run_cells(desk, run)
     labels = [str(each["label"]) for each in body["candidates"]]
     title, shown = f"Run {run}", {**head, "matrix": None, "outcomes": (), "cells_size": None}
@@ -61,12 +61,12 @@ def run(view: View, run: str) -> Page:
             "several": len(labels) > 1, "stages": STAGES, "repeated": body["epochs"] > 1, "armed": bool(body["arms"]),
         }  # fmt: skip
         if narrowed:
-            return Page(title, "harness/matrix.html", shown, crumbs, run)
+            return Page(title, "harness/matrix.html", shown, crumbs, run, live=live)
         shown["outcomes"] = outcome_rows(view, run, cells.value, labels)
     facts = None if narrowed else run_facts(desk, run)
     if cells is None or facts is None:
         values = {**shown, "title": title, "notices": _known(view, run, head["status"])}
-        return Page(title, "harness/awaited.html", values, crumbs, run, awaits=True)
+        return Page(title, "harness/awaited.html", values, crumbs, run, awaits=True, live=live)
     report = replace(facts.value.report, status=head["status"])
     data = _as_of_now(report)
     values = {
@@ -82,7 +82,7 @@ def run(view: View, run: str) -> Page:
         "others": newest_of_suite(view.ledger, run, body["suite"]),
         "sides": [f"{run}@{label}" for label in labels] if len(labels) > 1 else [run],
     }  # fmt: skip
-    return Page(title, "harness/run.html", values, crumbs, run)
+    return Page(title, "harness/run.html", values, crumbs, run, live=live)
 
 
 def ahead(view: View, run: str) -> None:

@@ -36,8 +36,11 @@ def serve(
     report: Annotated[
         int | None, typer.Option(min=1, max=MAX_NUMBER, metavar="SEQ", help="With --static: which report.")
     ] = None,
-) -> None:
-    """Show a ledger in a browser: runs, cells, comparisons, events and their exact bytes. Read-only."""
+) -> int:
+    """Show a ledger in a browser: runs, cells, comparisons, events and their exact bytes. Read-only.
+
+    With --static it ends in 1 where the ledger is tampered with, and every page says so.
+    """
     if static is None and (run is not None or report is not None):
         raise typer.BadParameter("--run and --report choose what --static writes; give --static DIR as well")
     if run is not None and report is not None:
@@ -49,7 +52,9 @@ def serve(
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         done = write_pages(db, static, run=run, report=report, told=tell)
         print(printable(f"{done.index}: {done.pages:,} pages and {done.files:,} files, {done.bytes:,} bytes"))
-        return
+        if done.tampered:
+            tell(f"TAMPERED: {db} isn't what was written, and every page says so; `ledger verify` says what is wrong")
+        return int(done.tampered)
     from ledger.web._serve import serve as serve_pages
 
     def told(address: str) -> None:
@@ -63,3 +68,4 @@ def serve(
 
     serve_pages([db], host=host, port=port, base_url=base_url, names=name or [], told=told)
     sys.stdout.flush()
+    return 0

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from ledger._errors import LedgerError
 
-__all__ = ["SETTINGS", "make_datasette"]
+__all__ = ["SETTINGS", "make_datasette", "verifies_at_once"]
 
+_AT_ONCE = "_ledger_verifies_at_once"
 SETTINGS: dict[str, Any] = {"suggest_facets": False, "allow_download": False, "num_sql_threads": 4}
 
 
-def make_datasette(*paths: Path, metadata: Any = None, **settings: Any) -> Any:
+def make_datasette(*paths: Path, metadata: Any = None, verify: bool = False, **settings: Any) -> Any:
     """A Datasette over these ledgers, read-only, with settings that stay quick at a million events.
 
-    `settings` go on top, such as base_url; `metadata` is Datasette's. Raises NotALedger for a file that is none, and
+    `settings` go on top, such as base_url; `metadata` is Datasette's. With `verify` the chain is checked from the
+    start, and not only once somebody looks at the first page. A file in a folder that nobody may write to is served as
+    immutable, for Datasette reads no other there. Raises NotALedger for a file that is none, and
     LedgerError for a base_url that no request would match.
     """
     from datasette.app import Datasette  # pyright: ignore
@@ -26,13 +30,35 @@ def make_datasette(*paths: Path, metadata: Any = None, **settings: Any) -> Any:
 
     for path in paths:
         Ledger.open(path, read_only=True).close()
+    still = [path for path in paths if not _opens(path)]
     chosen = {**SETTINGS, **settings, "base_url": _prefix(str(settings.get("base_url", "")))}
     # Absolute, for a server that changes its folder; and found by name, whatever signs a name has.
-    datasette: Any = Datasette([str(path.absolute()) for path in paths], settings=chosen, metadata=metadata)
+    datasette: Any = Datasette(
+        [str(path.absolute()) for path in paths if path not in still],
+        immutables=[str(path.absolute()) for path in still], settings=chosen, metadata=metadata,
+    )  # fmt: skip
+    setattr(datasette, _AT_ONCE, verify)
     for database in datasette.databases.values():
         if database.path and any(sign in str(database.path) for sign in "?#%"):
             database.connect = _connect_to(database)
     return datasette
+
+
+def verifies_at_once(datasette: Any) -> bool:
+    """Whether the chain is checked as the server starts: by every server that wasn't made here and told otherwise."""
+    return bool(getattr(datasette, _AT_ONCE, True))
+
+
+def _opens(path: Path) -> bool:
+    """Whether SQLite can read the file as one that may still change, which takes a file of its own beside it."""
+    from ledger._connect import uri
+
+    try:
+        with closing(sqlite3.connect(uri(path, "mode=ro"), uri=True)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError:
+        return False
+    return True
 
 
 def _prefix(given: str) -> str:

@@ -26,6 +26,7 @@ from ledger.web._memory import Memory
 from ledger.web._pages import Download, Page, View, all_pages, route_named
 from ledger.web._render import asset_bytes, draw, draw_problem
 from ledger.web._scope import Scope, scope_of
+from ledger.web._verdict import VerdictShown, verdict_of
 
 __all__ = ["FileLinks", "Written", "write_pages"]
 
@@ -49,12 +50,16 @@ Query = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Written:
-    """What was written: the first page, and how many pages and files, of how many bytes."""
+    """What was written: the first page, and how many pages and files, of how many bytes.
+
+    `tampered` says that the ledger isn't what was written, as every page of it says too.
+    """
 
     index: Path
     pages: int
     files: int
     bytes: int
+    tampered: bool
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def write_pages(
         with new_folder(folder, _TOP) as made:
             site = _Site(ledger, made, scope, Memory(db))
             site.write(told)
-    return Written(folder / "index.html", site.pages, site.files, site.bytes)
+    return Written(folder / "index.html", site.pages, site.files, site.bytes, site.chain.tampered)
 
 
 class FileLinks:
@@ -135,6 +140,9 @@ class _Site:
         self._narrowed: deque[_Address] = deque()
         self._sheet, self._policy = _sheet()
         self._undrawn: list[str] = []
+        nowhere = FileLinks(self, _Address("home", (), ()), "")
+        # Once for all pages, and before the first of them is drawn.
+        self.chain: VerdictShown = verdict_of(View(ledger, self._size, self._head, nowhere, {}, memory, fixed=True))
         self.pages = self.files = self.bytes = 0
 
     def write(self, told: Callable[[str], None]) -> None:
@@ -229,7 +237,7 @@ class _Site:
         try:
             answer = route.page(view, **dict(address.parts))
             assert isinstance(answer, Page)
-            text = draw(answer, view, policy=self._policy, sheet=self._sheet)
+            text = draw(answer, view, policy=self._policy, sheet=self._sheet, drawn_from=self.chain)
         except _known_errors() as problem:
             text = draw_problem(str(problem), 404, policy=self._policy)
         except OSError:

@@ -92,7 +92,8 @@ def home(view: View) -> Page:
         "bar_width": BAR_WIDTH,
     }
     awaits = unmarked or any(each.awaited for each in runs)
-    return Page("Runs", "ledger/home.html", values, [Crumb("Runs")], awaits=awaits)
+    live = any(each.row["status"] == "open" for each in runs)
+    return Page("Runs", "ledger/home.html", values, [Crumb("Runs")], live=live, awaits=awaits)
 
 
 def _ids(ledger: Ledger, start: int) -> list[str]:

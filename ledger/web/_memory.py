@@ -27,6 +27,7 @@ T = TypeVar("T")
 _MOST_KEPT = 512
 _MOST_ROWS = 600_000
 _TOO_LONG = 0.15
+_BEARABLE = 1.0
 _APART = 4
 _NEWER = (
     "SELECT kind, run, max(seq) FROM main.events WHERE seq > ? AND seq <= ? GROUP BY kind, run ORDER BY max(seq)"
@@ -213,7 +214,11 @@ class Memory:
             return Kept(entry.value, min(entry.size, size), current=True)
         if entry.seconds > _TOO_LONG and entry.size <= size and not self._depth.within:
             # While a run goes on its figures are of the past as soon as they are made: most of the time is for others.
-            if time.monotonic() - entry.made > _APART * entry.seconds:
+            rested = time.monotonic() - entry.made > _APART * entry.seconds
+            if rested and entry.seconds <= _BEARABLE:
+                # Who looks now and then is shown what is; an older state is for what many ask for all the time.
+                return None
+            if rested:
                 self._later(key, work)
             return Kept(entry.value, entry.size, current=False)
         return None

@@ -49,6 +49,7 @@ class Page:
     """A page to draw: `template` is looked up as PACKAGE/NAME ("ledger/event.html"), `values` are its variables.
 
     `about` is the run that the page speaks of, for telling the reader that it moved on; empty for the whole ledger.
+    `live` says that it speaks of something that is going on, and is drawn again by itself as that goes on.
     `awaits` says that some of it is being worked out, for telling the reader when that is done.
     """
 
@@ -58,6 +59,7 @@ class Page:
     crumbs: Sequence[Crumb] = ()
     about: str = ""
     status: int = 200
+    live: bool = False
     awaits: bool = False
 
 

@@ -16,10 +16,12 @@ from datasette import hookimpl  # pyright: ignore[reportMissingTypeStubs]
 from ledger._errors import LedgerError
 from ledger._screen import printable
 from ledger.web import _answering, _canned, _faults, _later, _narrow, _tables
+from ledger.web._datasette import verifies_at_once
 from ledger.web._fresh import keep_fresh
 from ledger.web._home import start_warming
 from ledger.web._render import read_templates
 from ledger.web._shelves import is_ledger, ledger_names, may_see, shelf_of, stale, tables_end
+from ledger.web._verdict import start_verifying
 
 __all__ = [
     "canned_queries", "database_actions", "extra_css_urls", "filters_from_request", "get_metadata", "handle_exception",
@@ -61,6 +63,8 @@ def startup(datasette: Any) -> Callable[[], Awaitable[None]]:
                 # The first visitor of the first page doesn't wait for what every visitor is shown. A server that is
                 # asked before it is ready is slower at it than one that comes a moment later.
                 await asyncio.to_thread(start_warming(shelf).join, _WARM_SECONDS)
+                if verifies_at_once(datasette):
+                    await asyncio.to_thread(start_verifying, shelf)
 
     return start
 

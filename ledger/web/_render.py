@@ -16,6 +16,7 @@ from markupsafe import Markup
 from ledger.web._links import Links
 from ledger.web._pages import Page, View, all_pages, route_named
 from ledger.web._text import name, when
+from ledger.web._verdict import verdict_known
 
 __all__ = ["asset_bytes", "draw", "draw_problem", "read_templates"]
 
@@ -87,6 +88,9 @@ def draw(page: Page, view: View, **more: Any) -> str:
         **page.values, "page": page, "view": view, "links": view.links, "to": view.links.to, "table": view.links.table,
         "link": _Link(view.links), "nav": _nav(), "styles": _styles(), **more,
     }  # fmt: skip
+    # A page that is handed on alone says too what is known of the chain that it was drawn from.
+    if "drawn_from" not in more:
+        values["drawn_from"] = verdict_known(view)
     return _environment().get_template(page.template).render(values)
 
 

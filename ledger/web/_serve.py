@@ -42,7 +42,7 @@ def serve(
     """
     import uvicorn
 
-    datasette = make_datasette(*paths, base_url=base_url)
+    datasette = make_datasette(*paths, verify=True, base_url=base_url)
     listener = _listen(host, port)
     try:
         known = {"localhost", host.lower(), *(name.lower() for name in names)}

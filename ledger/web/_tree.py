@@ -145,4 +145,3 @@ class _Drawing:
         return Markup(
             '<details{}><summary>{}<code class="json-size">{}</code></summary><{}>{}</{}></details>'
         ).format(opened, label, count, tag, Markup("").join(items), tag)  # fmt: skip
-

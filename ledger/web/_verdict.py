@@ -1,7 +1,8 @@
 """What `ledger verify` says of this file, for pages: worked out in a process of its own, and kept with its head.
 
-At most one check runs at a time. It starts when somebody first looks, and again when the head moved or the file was
-written to: not more often than ten times as long as it takes, and at least half a minute apart.
+At most one check runs at a time. It starts with the server, or when somebody first looks at the first page, and again
+when the head moved or the file was written to: not more often than ten times as long as it takes, and at least half a
+minute apart.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from ledger._errors import LedgerError
 from ledger._verify_apart import VerifyProcess
 from ledger._verify_words import CANNOT, CHECKED, MEND
 from ledger.web._figure import Figure, cli, sql
+from ledger.web._memory import Memory
 from ledger.web._pages import View
+from ledger.web._reading import Shelf
 
-__all__ = ["Checked", "Standing", "VerdictShown", "Verifier", "verdict_of"]
+__all__ = ["Checked", "Standing", "VerdictShown", "Verifier", "start_verifying", "verdict_known", "verdict_of"]
 
 _LEAST_APART = 30.0
 _TIMES_ITS_LENGTH = 10.0
@@ -95,6 +98,12 @@ class Verifier:
                 self._begin()
             return self._standing
 
+    @property
+    def begun(self) -> bool:
+        """Whether a check was ever started."""
+        with self._lock:
+            return self._running is not None or self._standing != Standing()
+
     def now(self) -> Standing:
         """What a check says that is made right now, for whom waiting is no matter."""
         start = self._clock()
@@ -166,8 +175,27 @@ _MOST_PROBLEMS = 5
 
 def verdict_of(view: View) -> VerdictShown:
     """What is known of the chain of this view's ledger. In a file that stays (`view.fixed`), worked out on the spot."""
-    verifier = view.memory.room("verdict", lambda: Verifier(view.memory.path))
-    standing = verifier.now() if view.fixed else verifier.standing(view.head)
+    verifier = _verifier(view.memory)
+    return _shown(view, verifier.now() if view.fixed else verifier.standing(view.head))
+
+
+def verdict_known(view: View) -> VerdictShown:
+    """What is known, for a page that speaks of something else: it starts no check where none was ever started."""
+    verifier = _verifier(view.memory)
+    return _shown(view, verifier.standing(view.head) if verifier.begun and not view.fixed else Standing())
+
+
+def start_verifying(shelf: Shelf) -> None:
+    """Begin the first check, ahead of whoever looks."""
+    with shelf.reading() as ledger:
+        _verifier(shelf.memory_of(ledger)).standing(ledger.head()[1])
+
+
+def _verifier(memory: Memory) -> Verifier:
+    return memory.room("verdict", lambda: Verifier(memory.path))
+
+
+def _shown(view: View, standing: Standing) -> VerdictShown:
     if standing.checked is None:
         return VerdictShown(standing)
     found = standing.checked.verdict
