@@ -16,7 +16,12 @@ from ledger.cli._output import tell
 __all__ = ["serve"]
 
 
+# What --static has no use for: it asks no port.
+_SERVED = ("port", "host", "base_url", "name", "open_browser")
+
+
 def serve(
+    context: typer.Context,
     db: Db = DEFAULT_DB,
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes a free one.")] = 8001,
     host: Annotated[str, typer.Option(help="The address to listen on. Whoever reaches it can read.")] = "127.0.0.1",
@@ -45,6 +50,9 @@ def serve(
         raise typer.BadParameter("--run and --report choose what --static writes; give --static DIR as well")
     if run is not None and report is not None:
         raise typer.BadParameter("--run and --report exclude each other")
+    given = [_option(each) for each in _SERVED if _is_given(context, each)]
+    if static is not None and given:
+        raise typer.BadParameter(f"--static writes files and serves nothing; leave {' and '.join(given)} away")
     if static is not None:
         from ledger.web._files import write_pages
 
@@ -69,3 +77,12 @@ def serve(
     serve_pages([db], host=host, port=port, base_url=base_url, names=name or [], told=told)
     sys.stdout.flush()
     return 0
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _option(name: str) -> str:
+    return "--open" if name == "open_browser" else f"--{name.replace('_', '-')}"

@@ -47,7 +47,8 @@ def serve(
     try:
         known = {"localhost", host.lower(), *(name.lower() for name in names)}
         left: list[str] = []
-        app = _guarded(datasette.app(), known if _is_loopback(host) else None, left)
+        home = f"{datasette.setting('base_url')}-/ledger"
+        app = _guarded(datasette.app(), known if _is_loopback(host) else None, left, home)
         config = uvicorn.Config(
             app,
             log_level="critical",
@@ -61,21 +62,19 @@ def serve(
         number = listener.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         with _Ended(server):
-            asyncio.run(
-                _run(server, datasette, listener, told, f"http://{shown}:{number}", datasette.setting("base_url"), left)
-            )
+            asyncio.run(_run(server, datasette, listener, told, f"http://{shown}:{number}{home}", left))
     finally:
         listener.close()
 
 
 async def _run(
-    server: Any, datasette: Any, listener: socket.socket, told: Callable[[str], None], address: str, base: str,
+    server: Any, datasette: Any, listener: socket.socket, told: Callable[[str], None], address: str,
     left: Collection[str],
 ) -> None:  # fmt: skip
     await datasette.invoke_startup()
     if server.should_exit:
         return
-    told(f"{address}{base}-/ledger")
+    told(address)
     await server.serve(sockets=[listener])
     # Those that it gave up on learn of it only now.
     await asyncio.sleep(0.1)
@@ -132,11 +131,15 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _guarded(app: Any, names: Collection[str] | None, left: list[str]) -> Any:
+def _guarded(app: Any, names: Collection[str] | None, left: list[str], home: str) -> Any:
     """The application for requests that are meant for it; what it can't read of one is a sentence and a line.
 
-    `left` takes the paths of those that weren't answered when the server ended.
+    Who asks for the address alone is led to the pages, at `home`. `left` takes the paths of those that weren't answered
+    when the server ended.
     """
+
+    # A proxy may leave the prefix or take it off.
+    fronts = {"/", home.removesuffix("-/ledger")}
 
     async def answer(scope: Any, receive: Any, send: Any) -> None:
         begun = False
@@ -157,6 +160,8 @@ def _guarded(app: Any, names: Collection[str] | None, left: list[str]) -> Any:
         elif scope["path"].startswith("//"):
             # Datasette would lead to it without its last slash, and a browser takes such an address for another host.
             await _say(send, 404, "There is no such page here.")
+        elif scope["path"] in fronts and scope["method"] in ("GET", "HEAD"):
+            await _say(send, 302, f"The pages are at {home}", (b"location", home.encode()))
         else:
             try:
                 await app(scope, receive, sending)
@@ -174,9 +179,9 @@ def _guarded(app: Any, names: Collection[str] | None, left: list[str]) -> Any:
     return answer
 
 
-async def _say(send: Any, status: int, sentence: str) -> None:
-    kind = [(b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff")]
-    await send({"type": "http.response.start", "status": status, "headers": kind})
+async def _say(send: Any, status: int, sentence: str, *more: tuple[bytes, bytes]) -> None:
+    kind = (b"content-type", b"text/plain; charset=utf-8"), *_HARMLESS
+    await send({"type": "http.response.start", "status": status, "headers": [*kind, *more]})
     await send({"type": "http.response.body", "body": f"{sentence}\n".encode()})
 
 

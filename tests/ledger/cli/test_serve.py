@@ -144,6 +144,10 @@ def test_a_port_that_is_taken_is_a_sentence(command: Command, path: Path) -> Non
         (["--base-url", "http://other.example/"], "expected a path such as /evals/"),
         (["--run", "latest"], "give --static DIR as well"),
         (["--static", "out", "--run", "latest", "--report", "3"], "exclude each other"),
+        (["--static", "out", "--port", "8001"], "--static writes files and serves nothing; leave --port away"),
+        (["--static", "out", "--host", "127.0.0.1"], "--static writes files and serves nothing; leave --host away"),
+        (["--static", "out", "--base-url", "/"], "--static writes files and serves nothing; leave --base-url away"),
+        (["--static", "out", "--open", "--name", "x"], "serves nothing; leave --name and --open away"),
     ],
 )
 def test_what_cannot_be_served_is_a_sentence_and_status_2(
@@ -170,6 +174,21 @@ def test_behind_a_prefix_every_link_has_it(start: Start) -> None:
     assert page.status_code == 200 and 'href="/evals/-/ledger/' in page.text and 'href="/-/' not in page.text
     # A proxy may take the prefix off, or leave it.
     assert httpx.get(address.replace("/evals", "")).status_code == 200
+
+
+@pytest.mark.parametrize("base", ["/", "/evals/"])
+def test_the_address_alone_leads_to_the_pages_and_to_nobody_else_s(start: Start, base: str) -> None:
+    _, address = start("--port", "0", "--base-url", base)
+    root = address.removesuffix(f"{base}-/ledger")
+    # A proxy may take the prefix off, or leave it.
+    for path in ("/", base, "/?a=b"):
+        for method in ("GET", "HEAD"):
+            answer = httpx.request(method, root + path)
+            assert (answer.status_code, answer.headers["location"]) == (302, f"{base}-/ledger"), (method, path)
+    assert httpx.get(f"{root}/", follow_redirects=True).url == address
+    assert httpx.post(f"{root}/").status_code == 405
+    assert httpx.get(f"{root}/", headers={"Host": "evil.example"}).status_code == 421
+    assert httpx.get(f"{root}{base}ledger/events.json").status_code == 200, "tables stay where they are"
 
 
 def test_a_page_of_another_site_cannot_reach_it_under_a_name_of_its_own(start: Start) -> None:
