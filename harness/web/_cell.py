@@ -11,11 +11,12 @@ from markupsafe import Markup
 
 from harness.web._asking import attempts
 from harness.web._case import FrozenCase, frozen_case
+from harness.web._named import run_named
 from harness.web._numbers import Numbers, unreadable
 from harness.web._readings import Reading, readings, texts
 from harness.web._story import Item, Story, tell_story
 from ledger import Ledger, printable
-from ledger.web import Crumb, Figure, Page, PageMissing, View, sql, tree
+from ledger.web import Crumb, Figure, Page, PageMissing, View, readable, sql, tree
 
 __all__ = ["cell_page"]
 
@@ -31,8 +32,10 @@ class _Told:
     why: str
 
 
+@readable("run")
 def cell_page(view: View, run: str, cell: str) -> Page:
     """The story of a cell in order: case, request, attempts, bytes, text, and each rule set's reading of it."""
+    run = run_named(view.ledger, run)
     story = tell_story(view.ledger, run, _number(cell))
     numbers = Numbers.of_cell(run, story.cell)
     told = story.told

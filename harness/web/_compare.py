@@ -19,7 +19,7 @@ from harness._sides import Duel, name_duels
 from harness.web._flipped import Turned, turned
 from harness.web._offers import Offers, offers
 from ledger import LedgerError, printable
-from ledger.web import Crumb, Desk, Figure, Kept, Page, Source, View, cli
+from ledger.web import Crumb, Desk, Figure, Kept, Page, Source, View, cli, readable
 
 __all__ = ["compare_page"]
 
@@ -110,6 +110,7 @@ class Pairing:
         return bool(self.found.stages) or any(each.flips for each in self.found.metrics)
 
 
+@readable("ledger")
 def compare_page(view: View) -> Page:
     """A comparison; without names, or with names that don't go together, the form, and why."""
     asked = _asked(view)

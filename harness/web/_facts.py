@@ -13,7 +13,7 @@ from harness._report import RunReport, read_report
 from harness.web._money import dearest
 from harness.web._timing import Timing, read_timing
 from ledger import Ledger, over_views
-from ledger.web import Desk, Kept
+from ledger.web import Desk, Kept, Memory
 
 __all__ = ["CellRow", "Reading", "RunCells", "RunFacts", "run_cells", "run_facts"]
 
@@ -22,12 +22,13 @@ _CELLS = (files("harness.web") / "queries" / "cells.sql").read_text("utf-8")
 
 @dataclass(frozen=True)
 class RunFacts:
-    """The report of a run as `harness report RUN --json` gives it, what its requests took, and (by its place in the
-    report's spend) which cases were the dearest."""
+    """The report of a run as `harness report RUN --json` gives it, what its requests took, (by its place in the
+    report's spend) which cases were the dearest, and the cells: all of them of one moment."""
 
     report: RunReport
     timing: Timing
     dearest: Sequence[int]
+    cells: RunCells
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +76,24 @@ class RunCells:
 
 def run_facts(desk: Desk, run: str) -> Kept[RunFacts] | None:
     """What is said of an evaluation run. Raises UsageError for a probe, which no scoreboard counts."""
-    return desk.get(run, ("harness.run.facts", run), partial(_facts, run))
+    return desk.get(run, ("harness.run.facts", run), partial(_facts, run, desk.view.memory))
 
 
 def run_cells(desk: Desk, run: str) -> Kept[RunCells] | None:
     """The cells of a run. Nothing but the run's own events, or a redaction, changes them."""
-    return desk.get(run, ("harness.run.cells", run), partial(_cells, run), own=True)
+    return desk.get(run, _cells_key(run), partial(_cells, run), own=True)
 
 
-def _facts(run: str, ledger: Ledger) -> RunFacts:
+def _cells_key(run: str) -> tuple[str, str]:
+    return ("harness.run.cells", run)
+
+
+def _facts(run: str, memory: Memory, ledger: Ledger) -> RunFacts:
+    size, _ = ledger.head()
+    # Those of this very moment, and once for both.
+    cells = memory.kept(ledger, size, run, _cells_key(run), partial(_cells, run), own=True).value
     report = read_report(ledger, run)
-    return RunFacts(report, read_timing(ledger, run), dearest(report.data["spend"]["cases"]))
+    return RunFacts(report, read_timing(ledger, run), dearest(report.data["spend"]["cases"]), cells)
 
 
 def _cells(run: str, ledger: Ledger) -> RunCells:
@@ -108,7 +116,8 @@ def _cells(run: str, ledger: Ledger) -> RunCells:
             of = counts.setdefault((rules, row.candidate or ""), {})
             of[reading.outcome] = of.get(reading.outcome, 0) + 1
     every = {rules: tuple({id(each): each for each in mine}.values()) for rules, mine in readings.items()}
-    return RunCells(rows, readings, counts, every)
+    # Rule sets in the report's order, which is that of their labels.
+    return RunCells(rows, dict(sorted(readings.items())), counts, every)
 
 
 def _reading(

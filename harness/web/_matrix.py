@@ -90,13 +90,12 @@ def is_narrowed(view: View) -> bool:
     return any(view.first(each.name) for each in fields(Choice))
 
 
-def choice_of(view: View, cells: RunCells, planned: Sequence[str]) -> Choice:
-    """What the address asks for; without a rule set, the first of the plan's."""
+def choice_of(view: View, cells: RunCells) -> Choice:
+    """What the address asks for; without a rule set, the first in the order of the report."""
     asked = {each.name: view.first(each.name) for each in fields(Choice) if each.name != "page"}
     choice = Choice(**asked, page=view.number("page", 1, least=1, most=10**9))
     if not choice.rules:
-        first = next((label for label in planned if label in cells.readings), next(iter(cells.readings), ""))
-        return replace(choice, rules=first)
+        return replace(choice, rules=next(iter(cells.readings), ""))
     named = [label for label in cells.readings if label.partition("@")[0] == choice.rules]
     return replace(choice, rules=named[0]) if choice.rules not in cells.readings and len(named) == 1 else choice
 

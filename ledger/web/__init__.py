@@ -8,11 +8,12 @@ This package is also the Datasette plugin (entry point `datasette`): its hooks s
 from __future__ import annotations
 
 from ledger._withheld import withheld_by
+from ledger.web._changed import readable
 from ledger.web._datasette import make_datasette
 from ledger.web._desk import Desk
 from ledger.web._figure import Figure, Source, cli, sql
 from ledger.web._literal import literal
-from ledger.web._memory import Kept
+from ledger.web._memory import Kept, Memory
 from ledger.web._pages import Answer, Crumb, Data, Download, Headline, Page, PageMissing, Pages, Route, View
 from ledger.web._plugin import (
     canned_queries,
@@ -43,6 +44,7 @@ __all__ = [
     "Headline",
     "Kept",
     "Mark",
+    "Memory",
     "Page",
     "PageMissing",
     "Pages",
@@ -61,6 +63,7 @@ __all__ = [
     "make_datasette",
     "menu_links",
     "name",
+    "readable",
     "register_routes",
     "render_cell",
     "sql",

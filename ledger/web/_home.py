@@ -7,12 +7,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ledger._errors import LedgerError
 from ledger._runs import list_runs
 from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
+from ledger.web._changed import ODD, why_odd
 from ledger.web._desk import Desk
 from ledger.web._figure import Figure, cli, sql
 from ledger.web._outcomes import BAR_WIDTH, count_outcomes
@@ -21,7 +22,7 @@ from ledger.web._reading import Shelf
 from ledger.web._scored import Part, parts_of, rule_sets
 from ledger.web._verdict import verdict_of
 
-__all__ = ["RunShown", "home", "start_warming", "warm"]
+__all__ = ["RunShown", "RunUnread", "home", "start_warming", "warm"]
 
 T = TypeVar("T")
 
@@ -49,6 +50,14 @@ class RunShown:
     problem: str
 
 
+@dataclass(frozen=True)
+class RunUnread:
+    """A run of which somebody changed so much that its row can't be told: its id, and why."""
+
+    run: str
+    unread: str
+
+
 class _NoLinks:
     """For what is worked out ahead of any request: figures link nowhere."""
 
@@ -71,11 +80,13 @@ def home(view: View) -> Page:
         raise PageMissing(f"the runs end on page {pages}; there is no page {page}")
     start = (page - 1) * _A_PAGE
     desk = Desk(view)
-    standing, marks_of, unmarked = _standing(desk)
-    runs = [
-        _shown(desk, start + at, row, standing)
-        for at, row in enumerate(list_runs(view.ledger, among=_ids(view.ledger, start), standing=standing))
-    ]
+    standing: Mapping[str, Standing] = {}
+    marks_of, unmarked, untold = None, False, ""
+    try:
+        standing, marks_of, unmarked = _standing(desk)
+    except (LedgerError, *ODD) as problem:
+        untold = why_odd(problem)
+    runs = _listed(desk, start, standing)
     values = {
         "genesis": view.ledger.genesis,
         "size": sql("SELECT max(seq) FROM events", view.size),
@@ -89,15 +100,48 @@ def home(view: View) -> Page:
         "numbers": pages,
         "marks_of": marks_of,
         "unmarked": unmarked,
+        "untold": untold,
         "bar_width": BAR_WIDTH,
     }
-    awaits = unmarked or any(each.awaited for each in runs)
-    live = any(each.row["status"] == "open" for each in runs)
+    told = [each for each in runs if isinstance(each, RunShown)]
+    awaits = unmarked or any(each.awaited for each in told)
+    live = any(each.row["status"] == "open" for each in told)
     return Page("Runs", "ledger/home.html", values, [Crumb("Runs")], live=live, awaits=awaits)
 
 
 def _ids(ledger: Ledger, start: int) -> list[str]:
     return [str(run) for (run,) in ledger.sql(_IDS, (_A_PAGE, start)).fetchall()]
+
+
+def _listed(desk: Desk, start: int, standing: Mapping[str, Standing]) -> list[RunShown | RunUnread]:
+    """The runs of the page; one that can't be told keeps back no other."""
+    ledger, ids = desk.view.ledger, _ids(desk.view.ledger, start)
+    rows: list[Mapping[str, Any]] = []
+    with suppress(LedgerError, *ODD):
+        rows = list(list_runs(ledger, among=ids, standing=standing))
+    found: list[RunShown | RunUnread] = []
+    for at, run in enumerate(ids):
+        try:
+            row = rows[at] if len(rows) == len(ids) else next(list_runs(ledger, among=[run], standing=standing))
+            found.append(_shown(desk, start + at, _checked(row), standing))
+        except (LedgerError, StopIteration, *ODD) as problem:
+            found.append(RunUnread(run, why_odd(problem)))
+    return found
+
+
+def _checked(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row that can be drawn. Raises TypeError for one that holds what no plan says."""
+    for name in ("rules", "tags", "accepted", "notes"):
+        texts: Any = row[name] or ()
+        if not isinstance(texts, list | tuple) or not all(isinstance(each, str) for each in cast("list[Any]", texts)):
+            raise TypeError(f"its {name} are no list of texts")
+    for name in ("name", "suite", "purpose", "status", "via", "opened_at"):
+        if row[name] is not None and not isinstance(row[name], str):
+            raise TypeError(f"its {name} is no text")
+    for name in ("planned", "asked"):
+        if not isinstance(row[name], int):
+            raise TypeError(f"how many were {name} is no number")
+    return row
 
 
 def _standing(desk: Desk) -> tuple[Mapping[str, Standing], Figure | None, bool]:
@@ -145,9 +189,12 @@ def _shown(desk: Desk, at: int, row: Mapping[str, Any], standing: Mapping[str, S
     source = cli("ledger", "runs")
     waits = _Waits(desk, run)
     counted: Mapping[str, Mapping[str, int]] | None = None
-    if row["purpose"] != "probe":
-        counted = waits.get(("home.outcomes", run), partial(count_outcomes, run=run))
     found, problem = _headlines(waits, run)
+    if row["purpose"] != "probe":
+        try:
+            counted = waits.get(("home.outcomes", run), partial(count_outcomes, run=run))
+        except ODD as odd:
+            problem = problem or why_odd(odd)
     parts = parts_of(run, int(row["planned"]), rule_sets(planned, counted or {}, found), counted, found)
     return RunShown(
         row, source.at(f"/runs/{at}/planned", row["planned"]), source.at(f"/runs/{at}/asked", row["asked"]),
@@ -164,8 +211,8 @@ def _headlines(waits: _Waits, run: str) -> tuple[Sequence[Headline], str]:
         work = partial(_headlines_of, view=waits.view, pages=pages, run=run)
         try:
             found += waits.get(("home.headlines", pages.name, run), work) or ()
-        except (LedgerError, *pages.errors) as problem:
-            return found, str(problem)
+        except (LedgerError, *pages.errors, *ODD) as problem:
+            return found, why_odd(problem)
     return found, ""
 
 

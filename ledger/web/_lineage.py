@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ledger._runs import find_run
+from ledger.web._changed import readable
 from ledger.web._figure import Figure, sql
 from ledger.web._graph import Edge, Node, draw_graph, layout
 from ledger.web._lineage_rows import Facts, RuleSet, read_facts
@@ -65,6 +66,7 @@ class Item:
         return [" ".join(filter(None, (self.what, number))), *filter(None, (self.name,)), *filter(None, (self.note,))]
 
 
+@readable("run")
 def lineage(view: View, run: str) -> Page:
     """The page. Raises NotFound."""
     run = find_run(view.ledger, run)

@@ -48,8 +48,8 @@ class Part:
 
 
 def rule_sets(planned: Iterable[str], counts: Mapping[str, object], headlines: Sequence[Headline]) -> Sequence[str]:
-    """The rule sets of a run: its plan's in their order, then whatever else it was scored under."""
-    return list(dict.fromkeys([*planned, *sorted({*counts, *(each.rules for each in headlines)})]))
+    """The rule sets of a run, its plan's and whatever else it was scored under, in the order of its report."""
+    return sorted({*planned, *counts, *(each.rules for each in headlines)})
 
 
 def parts_of(

@@ -241,7 +241,7 @@ def test_a_fault_stands_with_its_sentence_and_there_is_no_text(db: Path) -> None
         ("run/{run}/cell/0", 404, "expected the number of a cell, from 1"),
         ("run/{run}/cell/-1", 404, "expected the number of a cell, from 1"),
         ("run/{run}/cell/1%22%3E%3Cscript%3E", 404, "expected the number of a cell, from 1"),
-        ("run/nosuchrun/cell/1", 404, "there is no run nosuchrun here"),
+        ("run/nosuchrun/cell/1", 404, "no run fits"),
         ("run/{run}/cell/99999999999999999", 404, "expected the number of a cell, from 1"),
     ],
 )

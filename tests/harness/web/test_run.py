@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import chdir
 from html import unescape
@@ -273,7 +275,7 @@ def test_a_replay_says_that_its_answers_are_older(states: Path, tmp_path: Path) 
 def test_a_run_that_is_not_there_is_a_sentence_with_404(pages: Pages) -> None:
     page = pages.run("zzzzzzzzzzzzzzzz")
     assert page.status == 404
-    assert "no run here has the id" in words(page)
+    assert "no run fits" in words(page)
 
 
 def test_a_run_of_which_nothing_was_asked_shows_its_cells_as_not_asked(tmp_path: Path) -> None:
@@ -351,6 +353,49 @@ def test_figures_that_are_being_worked_out_again_say_of_which_event_they_are(
             if "Figures as of event" not in words(page):
                 break
     assert "more to say" in words(page)
+
+
+def test_a_page_of_an_older_state_counts_the_cells_of_that_state_and_says_which_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = facts.read_report
+
+    def slowly(ledger: Ledger, run: str) -> Any:
+        time.sleep(0.3)
+        return whole(ledger, run)
+
+    # The report takes long, and isn't made again; the cells are quick, and are read anew by whoever asks for them.
+    monkeypatch.setattr(facts, "read_report", slowly)
+    monkeypatch.setattr(memory, "_APART", 1e6)
+    db, then = tmp_path / "moving.db", tmp_path / "then.db"
+    run = hostile_ledger(db, cells=5)
+    shutil.copy(db, then)
+    with Pages(db) as found:
+        found.run(run)
+        with Ledger.open(db) as writer:
+            size = writer.head()[0]
+            (scored, *_) = writer.events(kind="score", run=run)
+            body = writer.body(scored)
+            assert isinstance(body, kinds.Score)
+            gone = {"outcome": "unmeasured", "status": "error", "stage": "api", "reason": "overloaded", "metrics": {}}
+            writer.append(Draft(body.model_copy(update=gone), run=run, cell=scored.cell, causes=list(scored.causes)))
+            supersede(writer, run, by=None, category="operator", reason="asked of the wrong server")
+        page, cells = found.run(run), found.run(run, sort="case")
+    said = words(page)
+    assert said.count("Figures as of event") == 1
+    assert f"Figures as of event {size} , all of them" in said
+    assert f"are as of event {size + 2}" in said
+    assert "SUPERSEDED without a successor" in said
+    assert "overloaded" not in said
+    sources = Sources(then)
+    assert [told for number in page.numbers if (told := sources.wrong(number))] == []
+    ended = sum(number.value for number in page.numbers if '"outcome" = ' in number.query)
+    planned = {number.value for number in page.numbers if number.pointer.endswith("/planned")}
+    failed = sum(number.value for number in page.numbers if re.fullmatch("/unmeasured/[0-9]+/count", number.pointer))
+    assert (ended, planned, failed) == (5, {5}, 3)
+    # Some of the cells alone are one moment by themselves: this one.
+    assert "overloaded" in words(cells)
+    assert "as of event" not in words(cells).partition("Cells and stages")[2].partition("The chain")[0]
 
 
 @pytest.fixture

@@ -143,10 +143,10 @@ def test_outcomes_count_the_last_score_of_each_cell_and_leave_nothing_out(lineag
         float(each)
         for each in re.findall(r'<rect class="(?:correct|incorrect|unmeasured)"[^>]* width="([0-9.]+)"', second)
     ]
-    assert widths == [120.0, 60.0, 60.0, 240.0]
+    assert widths == [240.0, 120.0, 60.0, 60.0]
 
 
-def test_every_rule_set_has_its_bar_the_plan_s_first_and_those_past_the_fourth_are_folded(path: Path) -> None:
+def test_every_rule_set_has_its_bar_in_the_report_s_order_and_those_past_the_fourth_are_folded(path: Path) -> None:
     planned = ("strict@1", "lax@1", "other@1")
     with Ledger.open(path) as ledger:
         run = plan(ledger, name="often read", rules=planned, cells=2)
@@ -156,14 +156,14 @@ def test_every_rule_set_has_its_bar_the_plan_s_first_and_those_past_the_fourth_a
     shown, folded = card.split("<details>")
     said = words(shown)
     expected = [
-        "0 correct, 1 incorrect, 1 unmeasured under strict@1", "2 correct, 0 unmeasured under lax@1",
-        "0 correct, 2 unmeasured under other@1", "2 correct, 0 unmeasured under a@2",
+        "2 correct, 0 unmeasured under a@2", "2 correct, 0 unmeasured under b@2",
+        "2 correct, 0 unmeasured under lax@1", "0 correct, 2 unmeasured under other@1",
     ]  # fmt: skip
     places = [said.find(each) for each in expected]
     assert -1 not in places
     assert places == sorted(places)
-    assert "2 correct, 0 unmeasured under b@2" in words(folded)
-    assert "b@2" not in said
+    assert "0 correct, 1 incorrect, 1 unmeasured under strict@1" in words(folded)
+    assert "strict@1" not in said
 
 
 def measured(run: str, cell: int, rules: str, *, right: bool) -> Draft:
@@ -196,13 +196,29 @@ def test_rates_stand_in_one_table_and_what_nothing_was_measured_for_in_a_line(pa
     assert two.count("<table") == one.count("<table") == 1
     rows = [words(row) for row in re.findall("<tr>(.*?)</tr>", two, re.DOTALL)]
     assert [row.partition("%")[0] for row in rows] == [
-        "Candidate Metric Hits Rate 95", "Under strict@1", "m/0 exact 1 of 2 50.0", "m/1 exact 1 of 2 50.0",
-        "Under lax@1", "m/0 exact 2 of 2 100.0",
+        "Candidate Metric Hits Rate 95", "Under lax@1", "m/0 exact 2 of 2 100.0",
+        "Under strict@1", "m/0 exact 1 of 2 50.0", "m/1 exact 1 of 2 50.0",
     ]  # fmt: skip
-    assert "No data under none@1, never@1: exact of m/0, m/1." in words(two)
+    assert "No data under never@1, none@1: exact of m/0, m/1." in words(two)
     assert "No data under lax@1: exact of m/1." in words(two)
     assert "Under strict@1 Candidate Metric" in words(one)
     assert "No data" not in words(one)
+
+
+def test_a_run_that_was_changed_beyond_telling_keeps_back_neither_the_others_nor_the_verdict(path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        bad = plan(ledger, name="bad", rules=("r@0",), cells=2)
+        plan(ledger, name="good", rules=("r@0",), cells=2)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TRIGGER events_update")
+        connection.execute("UPDATE events SET body = '{' WHERE run = ?", (bad,))
+        connection.commit()
+    html = drawn(path)
+    good, told = cards(html)
+    assert "unmeasured under r@0" in words(good)
+    assert words(told).startswith(f"{bad} unreadable What stands of this run isn't what was written, and can't be told:")
+    assert "malformed JSON" in told
+    assert "Does the chain hold?" in html
 
 
 def test_runs_stand_newest_first_each_with_links_to_its_pages_and_tables(lineage: Lineage) -> None:
