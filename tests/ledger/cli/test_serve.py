@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -16,7 +19,8 @@ import httpx
 import pytest
 
 from ledger import Draft, Ledger, kinds
-from tests.ledger.cli.conftest import Command
+from tests.ledger.cli.conftest import Command, clean
+from tests.ledger.ledgers import tamper
 from tests.ledger.lineages import make_lineage
 
 Start = Callable[..., tuple[Any, str]]
@@ -259,6 +263,71 @@ def test_the_ledger_file_is_not_written(start: Start, path: Path) -> None:
     write = httpx.get(f"{base}/ledger", params={"sql": "delete from events"})
     assert write.status_code == 400
     assert path.read_bytes() == before
+
+
+OTHER_USER = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+@pytest.fixture
+def readable(path: Path) -> Generator[Path]:
+    """A ledger that another user may read, in a folder that the user may not write to. Only root can become one."""
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("only root, with setpriv, can be another user")
+    try_it = "import os, datasette, ledger.web; assert os.getuid() == 65534"
+    tried = subprocess.run([*OTHER_USER, sys.executable, "-c", try_it], cwd="/", capture_output=True, check=False)
+    if tried.returncode:
+        pytest.skip("another user can't run this Python")
+    # Not below pytest's own folder, which nobody else may enter.
+    folder = Path(tempfile.mkdtemp(prefix="eval-ledger-readable-"))
+    shutil.copyfile(path, folder / "ledger.db").chmod(0o444)
+    folder.chmod(0o555)
+    yield folder / "ledger.db"
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_a_ledger_that_may_only_be_read_in_a_folder_that_may_only_be_read_is_served(readable: Path) -> None:
+    before, there = readable.read_bytes(), sorted(readable.parent.iterdir())
+    code = "from ledger.cli import main; main()"
+    process = subprocess.Popen(
+        [*OTHER_USER, sys.executable, "-c", code, "serve", "--port", "0", "--db", "ledger.db"],
+        cwd=readable.parent, env=clean(None), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None and process.stderr is not None
+        address = process.stdout.readline().decode().split(" ")[0]
+        assert address, process.stderr.read().decode()
+        root = address.removesuffix("/-/ledger")
+        for page in ("/-/ledger", "/-/ledger/ledger/event/1", "/-/ledger/ledger/event/1/line", "/-/ledger/ledger/head",
+                     "/-/ledger/ledger/search?q=a", "/ledger", "/ledger/events", "/ledger/events/1", "/ledger/runs",
+                     "/ledger/events.json"):  # fmt: skip
+            answer = httpx.get(root + page)
+            assert answer.status_code == 200, (page, answer.text[-500:])
+        assert "eval-ledger/local" in httpx.get(address).text
+        process.send_signal(signal.SIGTERM)
+        assert ended(process) == (0, "", "")
+    finally:
+        process.kill()
+        process.wait()
+    assert sorted(readable.parent.iterdir()) == there and readable.read_bytes() == before
+
+
+def test_files_of_a_tampered_ledger_are_written_and_the_command_ends_in_1(command: Command) -> None:
+    lineage = make_lineage(command.folder / "honest.db")
+    lineage.ledger.close()
+    bad = min(lineage.requests.values())
+    verdict = tamper(
+        command.folder / "honest.db", command.folder / "ledger.db",
+        f"UPDATE events SET at = '2020-01-01T00:00:00.000000Z' WHERE seq = {bad}",
+    )  # fmt: skip
+    assert verdict.first_bad_seq == bad
+    done = command("serve", "--static", "out")
+    assert done.status == 1 and re.fullmatch(r"out/index.html: [0-9,]+ pages and .* bytes\n", done.out)
+    assert done.err == (
+        "TAMPERED: ledger.db isn't what was written, and every page says so; `ledger verify` says what is wrong\n"
+    )
+    for page in (command.folder / "out").rglob("*.html"):
+        assert "TAMPERED" in page.read_text("utf-8"), page
 
 
 def test_a_ledger_without_a_run_has_nothing_to_write_as_files(command: Command, path: Path) -> None:

@@ -28,6 +28,7 @@ def _allowing(**databases: Any) -> dict[str, Any]:
 def test_plain_datasette_over_a_ledger_has_its_pages_and_looks_for_no_facets(path: Path) -> None:
     served = Served(datasette=Datasette([str(path)]))
     assert "eval-ledger/local" in served("/-/ledger").text
+    assert served("/").status_code == 200, "its own first page stays where it was"
     assert served("/-/settings.json").json()["suggest_facets"] is False
     assert "suggested_facets" in served("/ledger/events.json").json()
     assert served("/ledger/events.json").json()["suggested_facets"] == []
