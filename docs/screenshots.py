@@ -141,6 +141,17 @@ def _thousand(path: Path) -> Iterator[tuple[str, str]]:
     yield "lineage", f"{ours}/lineage/{run}"
 
 
+def _drawn(page: Page, address: str) -> None:
+    """Open an address, and again until nothing of its page is being worked out."""
+    until = time.monotonic() + 120
+    page.goto(address)
+    while page.locator("body[data-awaits]").count():
+        if time.monotonic() > until:
+            raise SystemExit(f"error: {address} still waits for something after two minutes")
+        page.wait_for_timeout(200)
+        page.goto(address)
+
+
 ALL = [(dark, width) for dark in (False, True) for width in (WIDE, NARROW)]
 TWO = [(False, WIDE), (True, NARROW)]
 
@@ -170,7 +181,7 @@ def main() -> None:
                     with opened(browser, site.root, dark=dark, width=width) as (page, record):
                         for name, path in pages:
                             page.set_viewport_size({"width": width, "height": 900})
-                            page.goto(f"{site.root}{path}")
+                            _drawn(page, f"{site.root}{path}")
                             tall = page.evaluate("document.documentElement.scrollHeight")
                             page.set_viewport_size({"width": width, "height": min(tall, TALLEST)})
                             png = small_png(work, page.screenshot())
