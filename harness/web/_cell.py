@@ -9,13 +9,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from harness._report_data import GONE
 from harness.web._asking import attempts
 from harness.web._case import FrozenCase, frozen_case
-from harness.web._named import run_named
+from harness.web._named import goes_on, run_named
 from harness.web._numbers import Numbers, unreadable
 from harness.web._readings import Reading, readings, texts
 from harness.web._story import Item, Story, tell_story
-from ledger import Ledger, printable
+from ledger import Ledger, over_views, printable, run_status
 from ledger.web import Crumb, Figure, Page, PageMissing, View, readable, sql, tree
 
 __all__ = ["cell_page"]
@@ -30,6 +31,10 @@ class _Told:
     item: Item
     rules: str
     why: str
+
+
+_STATUS = over_views("SELECT status FROM runs WHERE run = ?")
+_SHORT = 400
 
 
 @readable("run")
@@ -54,11 +59,23 @@ def cell_page(view: View, run: str, cell: str) -> Page:
         "number": numbers.source.at(f"/events/{story.planned.index}/cell", story.cell, "plain"),
         "open_bytes": not heard, "events": _events(view.ledger, story),
         "chosen": view.first("rules"),
+        "short_gold": frozen.case is not None and len(frozen.case.gold_text.encode("utf-8", "replace")) <= _SHORT,
+        **_standing(view, run, story),
     }  # fmt: skip
     name = f"Cell {story.cell}"
     crumbs = [Crumb("Runs", "home"), Crumb(story.plan.name or run, "run", {"run": run}), Crumb(name)]
     title = f"{name}: {printable(told.case)}" if told is not None else name
     return Page(title, "harness/cell.html", values, crumbs, about=run)
+
+
+def _standing(view: View, run: str, story: Story) -> Mapping[str, Any]:
+    """Whether the run goes on, or would: looked up only where something of the cell is still to come."""
+    if story.scorings and not any(each.open for each in story.tries):
+        return {"status": "", "resumable": False}
+    (row,) = view.ledger.rows(_STATUS, (run,))
+    status = run_status(view.ledger, run, row["status"])
+    gone = list(view.ledger.rows(over_views(GONE), (run,)))
+    return {"status": status, "resumable": goes_on(story.plan.via, status, gone, ())}
 
 
 def _number(text: str) -> int:

@@ -144,10 +144,9 @@ def _page(view: View, asked: Asked, kept: Kept[Comparison] | None, problem: str,
     pairings: list[Pairing] = []
     if found is not None:
         source = cli(*map(shlex.quote, asked.words))
-        chosen = min(view.number("pair", 0), len(found.pairs) - 1)
-        pairings = [
-            _pairing(view, source, at, pair, whole=at == chosen) for at, pair in enumerate(found.pairs)
-        ]  # fmt: skip
+        order = _in_order(found.pairs)
+        chosen = min(view.number("pair", order[0] if order else 0), len(order) - 1)
+        pairings = [_pairing(view, source, at, found.pairs[at], whole=at == chosen) for at in order]
     offered = Offers() if view.fixed else offers(view.ledger)
     values = {
         "asked": asked, "typed": [_typed(each) for each in (asked.a, asked.b, *asked.rules[:2], "", "")],
@@ -159,6 +158,17 @@ def _page(view: View, asked: Asked, kept: Kept[Comparison] | None, problem: str,
     crumbs = [Crumb("Runs", "home"), Crumb("Compare")]
     status = 400 if problem else 200
     return Page(title, "harness/compare.html", values, crumbs, about="", status=status, awaits=awaits)
+
+
+def _in_order(pairs: Sequence[Compared]) -> list[int]:
+    """The places of the pairs, rule sets in the order of every page: that of the report."""
+    sides = list(dict.fromkeys((each.duel.a.candidate, each.duel.b.candidate) for each in pairs))
+
+    def where(at: int) -> tuple[int, str, str]:
+        a, b = pairs[at].duel.a, pairs[at].duel.b
+        return sides.index((a.candidate, b.candidate)), a.rules, b.rules
+
+    return sorted(range(len(pairs)), key=where)
 
 
 def _typed(text: str) -> str:

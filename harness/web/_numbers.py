@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from harness.web._story import Item
 from ledger import Ledger, LedgerError, NotFound, printable
-from ledger.web import Figure, Source, cli, sql, withheld_by
+from ledger.web import Figure, Source, cli, hash_of, sql, withheld_by
 
 __all__ = ["BlobAt", "Numbers", "blob_at", "shown_event", "unreadable", "why_withheld"]
 
@@ -78,6 +78,11 @@ class BlobAt:
     size: Figure
     data: bytes | None
     why: str = ""
+
+    @property
+    def plain(self) -> str:
+        """The BLAKE3 of the bytes alone, as b3sum prints it; empty where they can't be had."""
+        return "" if self.data is None else hash_of(self.data)
 
 
 def blob_at(ledger: Ledger, item: Item, name: str, numbers: Numbers) -> BlobAt | None:

@@ -11,7 +11,7 @@ from ledger.kinds import Plan
 
 __all__ = ["Offer", "Offers", "offers"]
 
-_RUNS = 30
+_RUNS = 50
 _MOST = 8
 
 
@@ -51,9 +51,9 @@ def offers(ledger: Ledger) -> Offers:
         names.append((run, said))
         if len(plan.candidates) > 1:
             names += [(f"{run}@{each.label}", said) for each in plan.candidates]
-    rules = dict.fromkeys(each.label for _, plan in plans for each in plan.rules)
+    rules = sorted({each.label for _, plan in plans for each in plan.rules})
     ready = [*_two_runs(plans), *_two_candidates(plans), *_two_rule_sets(plans)]
-    return Offers(names, list(rules), ready[:_MOST])
+    return Offers(names, rules, ready[:_MOST])
 
 
 def _can_be_typed(plan: Plan) -> bool:
@@ -92,6 +92,6 @@ def _two_rule_sets(plans: Sequence[tuple[str, Plan]]) -> list[Offer]:
     for run, plan in plans:
         if len(plan.rules) > 1:
             a = run if len(plan.candidates) == 1 else f"{run}@{plan.candidates[0].label}"
-            two = [each.label for each in plan.rules[:2]]
+            two = sorted(each.label for each in plan.rules)[:2]
             found.append(Offer(f"two rule sets of {plan.name or plan.suite}", two[0], two[1], {"a": a, "rules": two}))
     return found[:3]

@@ -99,8 +99,9 @@ class Heard:
 
 
 def readings(view: View, story: Story, case: Case | None, numbers: Numbers, first: str) -> list[list[Reading]]:
-    """By rule set, the one named `first` ahead: its scorings, the one that counts first and then the older ones."""
-    order = sorted(story.scorings, key=lambda label: label != first)
+    """By rule set, the one named `first` ahead and the others as in the report: its scorings, the one that counts first
+    and then the older ones."""
+    order = sorted(story.scorings, key=lambda label: (label != first, label))
     found: list[list[Reading]] = []
     for at, label in enumerate(order):
         newest_first = list(reversed(story.scorings[label]))

@@ -7,6 +7,7 @@ This package is also the Datasette plugin (entry point `datasette`): its hooks s
 
 from __future__ import annotations
 
+from ledger._event import hash_of
 from ledger._withheld import withheld_by
 from ledger.web._changed import readable
 from ledger.web._datasette import make_datasette
@@ -59,6 +60,7 @@ __all__ = [
     "filters_from_request",
     "get_metadata",
     "handle_exception",
+    "hash_of",
     "literal",
     "make_datasette",
     "menu_links",

@@ -19,7 +19,7 @@ from ledger.web._links import LiveLinks
 from ledger.web._pages import Answer, Data, Download, Page, View, all_pages, find_route
 from ledger.web._reading import Shelf
 from ledger.web._render import asset_bytes, draw, draw_problem
-from ledger.web._shelves import ledger_names, may_see, shelf_of, stale, tables_end
+from ledger.web._shelves import as_given, ledger_names, may_see, shelf_of, stale, tables_end
 
 __all__ = ["POLICY", "asset", "first", "links_of", "page"]
 
@@ -112,17 +112,19 @@ async def _answer(datasette: Any, request: Any, name: str, path: str) -> Respons
     links = links_of(datasette, name)
     query = parse_qs(request.query_string, keep_blank_values=True, encoding="utf-8", errors="replace")
     end = await tables_end(datasette, name)
-    return _respond(request, await asyncio.to_thread(_render, shelf, links, query, path, end))
+    return _respond(
+        request, await asyncio.to_thread(_render, shelf, links, query, path, end, as_given(datasette, shelf.path))
+    )
 
 
 def _render(
-    shelf: Shelf, links: LiveLinks, query: Mapping[str, list[str]], path: str, tables_end: int | None
+    shelf: Shelf, links: LiveLinks, query: Mapping[str, list[str]], path: str, tables_end: int | None, db: str
 ) -> Answered:  # fmt: skip
     try:
         route, parts = find_route(path)
         with shelf.reading() as ledger:
             size, head = ledger.head()
-            view = View(ledger, size, head, links, query, shelf.memory_of(ledger))
+            view = View(ledger, size, head, links, query, shelf.memory_of(ledger), db=db)
             answer = route.page(view, **{part: unquote(value) for part, value in parts.items()})
             return _answered(answer, view, stale(links.database, tables_end, size))
     except (NotFound, NotALedger) as problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -82,6 +83,7 @@ def blob(view: View, seq: str, name: str) -> Page:
     part = blob_part(seen.name, seen.hash)
     values: dict[str, Any] = {
         "event": found, "seen": seen, "part": part, "kind": kind, "by": None, "data": data is not None,
+        "quoted": shlex.quote(seen.name if seen.name and printable(seen.name) == seen.name else seen.hash),
         "headers": _headers(found), "file": saved_as(view, file_name(found.seq, seen), "raw", seq=found.seq, name=part),
     }  # fmt: skip
     if data is None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from ledger._errors import LedgerError
 from ledger.web._pages import all_pages
 
-__all__ = ["ODD", "readable", "why_odd"]
+__all__ = ["ODD", "PageUnreadable", "readable", "why_odd"]
 
 ODD = (
     TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError, sqlite3.Error,
@@ -19,9 +19,13 @@ ODD = (
 """What reading a body of another form than its kind's may raise."""
 
 
+class PageUnreadable(LedgerError):
+    """A page that can't be worked out of what stands in the file."""
+
+
 @contextmanager
 def readable(what: str) -> Generator[None]:
-    """Around the making of a page of `what` ("run"): LedgerError, in a sentence, for what can't be what was written.
+    """Around the making of a page of `what` ("run"): PageUnreadable, in a sentence, for what can't be what was written.
 
     What is a sentence already goes through, and so does a file that can't be read at all.
     """
@@ -30,7 +34,7 @@ def readable(what: str) -> Generator[None]:
     except ODD as problem:
         if isinstance(problem, _sentences()) or (isinstance(problem, sqlite3.Error) and not _of_a_body(problem)):
             raise
-        raise LedgerError(
+        raise PageUnreadable(
             f"this page can't be worked out ({why_odd(problem)}): what stands in this {what} isn't what was written, or"
             " this program has a fault; `ledger verify` says which"
         ) from None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ledger._errors import LedgerError
+from ledger.web._shelves import AS_GIVEN
 
 __all__ = ["SETTINGS", "make_datasette", "verifies_at_once"]
 
@@ -38,6 +39,7 @@ def make_datasette(*paths: Path, metadata: Any = None, verify: bool = False, **s
         immutables=[str(path.absolute()) for path in still], settings=chosen, metadata=metadata,
     )  # fmt: skip
     setattr(datasette, _AT_ONCE, verify)
+    setattr(datasette, AS_GIVEN, {str(path.absolute()): str(path) for path in paths})
     for database in datasette.databases.values():
         if database.path and any(sign in str(database.path) for sign in "?#%"):
             database.connect = _connect_to(database)

@@ -21,6 +21,7 @@ from markupsafe import Markup
 
 from ledger._errors import LedgerError
 from ledger._store import Ledger
+from ledger.web._changed import PageUnreadable
 from ledger.web._folder import new_folder
 from ledger.web._memory import Memory
 from ledger.web._pages import Download, Page, View, all_pages, route_named
@@ -227,7 +228,8 @@ class _Site:
         for name, value in address.query:
             query.setdefault(name, []).append(value)
         links = FileLinks(self, address, file)
-        return View(self._ledger, self._size, self._head, links, query, self._memory, fixed=True)
+        db = self._memory.path.name
+        return View(self._ledger, self._size, self._head, links, query, self._memory, fixed=True, db=db)
 
     def _draw(self, address: _Address) -> None:
         file = self._known[address]
@@ -238,6 +240,9 @@ class _Site:
             answer = route.page(view, **dict(address.parts))
             assert isinstance(answer, Page)
             text = draw(answer, view, policy=self._policy, sheet=self._sheet, drawn_from=self.chain)
+        except PageUnreadable as problem:
+            self._undrawn.append(f"{file} ({problem})")
+            text = draw_problem(str(problem), 500, policy=self._policy)
         except _known_errors() as problem:
             text = draw_problem(str(problem), 404, policy=self._policy)
         except OSError:

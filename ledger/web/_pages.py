@@ -89,7 +89,7 @@ class View:
     """One request: a ledger held at one moment, its size (the seq of the head) and head hash then, and how to link.
 
     `memory` outlives the request: what was worked out before, and what is being worked out. `fixed` says that the page
-    becomes a file: no search, no sorting, and nothing that asks a server.
+    becomes a file: no search, no sorting, and nothing that asks a server. `db` is the ledger's path as it was given.
     """
 
     ledger: Ledger
@@ -99,6 +99,7 @@ class View:
     query: Query
     memory: Memory
     fixed: bool = False
+    db: str = ""
 
     def first(self, name: str, default: str = "") -> str:
         """The first value of a query parameter."""

@@ -5,6 +5,7 @@ Text out of a ledger was written by models, servers and strangers; nothing marks
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -13,6 +14,7 @@ from typing import Any
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from markupsafe import Markup
 
+from ledger._screen import printable
 from ledger.web._links import Links
 from ledger.web._pages import Page, View, all_pages, route_named
 from ledger.web._text import name, when
@@ -20,6 +22,7 @@ from ledger.web._verdict import verdict_known
 
 __all__ = ["asset_bytes", "draw", "draw_problem", "read_templates"]
 
+DEFAULT_LEDGER = "ledger.db"
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
 
@@ -82,11 +85,16 @@ def _nav() -> Sequence[tuple[str, str]]:
     return [each for pages in all_pages() for each in pages.nav if route_named(each[0])]
 
 
+def _db_words(path: str) -> str:
+    """What a command needs that is to read this ledger; nothing for the one that it reads by itself."""
+    return "" if path in ("", DEFAULT_LEDGER) else f" --db {shlex.quote(printable(path))}"
+
+
 def draw(page: Page, view: View, **more: Any) -> str:
     """The page as HTML. `more` are variables of whoever asks (such as a policy that stands in the file)."""
     values = {
         **page.values, "page": page, "view": view, "links": view.links, "to": view.links.to, "table": view.links.table,
-        "link": _Link(view.links), "nav": _nav(), "styles": _styles(), **more,
+        "link": _Link(view.links), "nav": _nav(), "styles": _styles(), "db": _db_words(view.db), **more,
     }  # fmt: skip
     # A page that is handed on alone says too what is known of the chain that it was drawn from.
     if "drawn_from" not in more:

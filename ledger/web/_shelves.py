@@ -11,10 +11,28 @@ from weakref import WeakKeyDictionary
 from ledger._errors import LedgerError
 from ledger.web._reading import Shelf
 
-__all__ = ["TABLES", "is_ledger", "ledger_names", "may_see", "served", "shelf_of", "stale", "tables_end"]
+__all__ = [
+    "AS_GIVEN",
+    "TABLES",
+    "as_given",
+    "is_ledger",
+    "ledger_names",
+    "may_see",
+    "served",
+    "shelf_of",
+    "stale",
+    "tables_end",
+]
 
+AS_GIVEN = "_ledgers_as_given"
+"""Of a Datasette that was made here: each file's path as it was given, by the absolute one."""
 TABLES = ("events", "blobs", "edges")
 """The tables that every page reads: who may not see one of them in Datasette sees no page."""
+
+
+def as_given(datasette: Any, path: Path) -> str:
+    """A ledger's path as whoever serves it wrote it."""
+    return str(getattr(datasette, AS_GIVEN, {}).get(str(path), path))
 
 
 class _Shelves:

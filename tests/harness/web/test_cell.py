@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from blake3 import blake3
 
 from harness._rules import RuleSet, builtin_rules
 from harness._suite import load_suite
@@ -163,16 +164,16 @@ def test_outcomes_stand_side_by_side_at_the_top_and_the_rule_set_asked_for_goes_
     fence = next(each.label for each in run.rules if each.name == "fence-cite")
     strict = next(each.label for each in run.rules if each.name == "strict-cite")
     top = plain.text.partition("The case")[0]
-    assert top.index(strict) < top.index(fence)
+    assert top.index(fence) < top.index(strict)
     assert "unmeasured parse , fenced" in top and "correct exact 1" in top
-    asked = cell(db, run, 1, rules=fence).text.partition("The case")[0]
-    assert asked.index(fence) < asked.index(strict)
+    asked = cell(db, run, 1, rules=strict).text.partition("The case")[0]
+    assert asked.index(strict) < asked.index(fence)
 
 
 def test_a_metric_that_applies_without_a_figure_is_told_from_one_that_doesnt_apply(db: Path) -> None:
     run = made(db, {1: FENCED, 5: "no"})
     table = cell(db, run, 1).text.partition("Scored under each rule set")[2]
-    assert "exact applies, no figure 1" in table
+    assert "exact 1 applies, no figure" in table
     assert "negative_pass" not in table
 
 
@@ -311,3 +312,28 @@ def test_a_thousand_claims_are_shown_in_part_and_counted(db: Path) -> None:
     assert time.process_time() - start < 1
     assert "950 more claims are in the event’s body." in page.text
     assert "<img" not in page.html
+
+
+def test_bytes_have_their_commitment_and_the_hash_that_anybody_can_recompute(db: Path) -> None:
+    run = made(db, {1: perfect(case_text(1))})
+    page = cell(db, run, 1)
+    with Ledger.open(db, read_only=True) as ledger:
+        (event, *_) = [each for each in ledger.events(kind="response", run=run.run) if each.cell == 1]
+        data, committed = ledger.blob(event, "body"), ledger.body(event).blobs["body"].hash
+    assert f'commitment (salted) <code class="hash">{committed}</code>' in page.html
+    assert f'b3sum: <code class="hash">{blake3(data).hexdigest()}</code>' in page.html
+
+
+def test_a_short_gold_lies_open_beside_the_answer(db: Path) -> None:
+    run = made(db, {1: perfect(case_text(1))})
+    assert "<details open><summary>Gold: what only scoring sees" in cell(db, run, 1).html
+
+
+def test_an_address_names_a_run_as_commands_do(db: Path) -> None:
+    run = made(db, {1: perfect(case_text(1))})
+    for named in ("latest", run.run[:6]):
+        page = shown(db, f"run/{named}/cell/1")
+        assert page.status == 200
+        assert f"/run/{run.run}/cell/2" in page.html
+        whole = shown(db, f"run/{named}")
+        assert f"Run <bdi>{run.run}</bdi>" in whole.html

@@ -216,7 +216,7 @@ def test_a_run_that_was_changed_beyond_telling_keeps_back_neither_the_others_nor
     html = drawn(path)
     good, told = cards(html)
     assert "unmeasured under r@0" in words(good)
-    assert words(told).startswith(f"{bad} unreadable What stands of this run isn't what was written, and can't be told:")
+    assert words(told).startswith(f"{bad} unreadable What stands of this run isn't what was written")
     assert "malformed JSON" in told
     assert "Does the chain hold?" in html
 
