@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ledger import Ledger, NotFound, printable
+from ledger import Ledger, LedgerError, printable
 from ledger.kinds import Plan
 
 __all__ = ["Offer", "Offers", "offers"]
@@ -41,8 +41,8 @@ def offers(ledger: Ledger) -> Offers:
     for event in reversed(ledger.newest(_RUNS, kind="plan")):
         try:
             body = ledger.body(event)
-        except NotFound:
-            continue
+        except (LedgerError, ValueError, TypeError, RecursionError):
+            continue  # withheld, or not what was written: there is nothing to offer of it
         if isinstance(body, Plan) and body.purpose == "evaluation" and body.candidates and _can_be_typed(body):
             plans.append((event.run, body))
     names: list[tuple[str, str]] = []

@@ -85,6 +85,16 @@ def test_a_page_that_can_not_be_worked_out_says_so_and_who_tells_why(changed: Pa
             assert "isn't what was written, or this program has a fault; `ledger verify` says which" in said
 
 
+def test_a_plan_that_was_changed_is_not_offered_to_compare_and_keeps_no_other_back(changed: Path) -> None:
+    with closing(sqlite3.connect(changed)) as connection:
+        bad, good = [run for (run,) in connection.execute("SELECT run FROM events WHERE kind = 'plan' ORDER BY seq")]
+    with Pages(changed) as pages:
+        seen = pages.at("/-/ledger/ledger/compare")
+    assert seen.status == 200
+    assert f'<option value="{good}">' in seen.html
+    assert bad not in seen.html
+
+
 @pytest.mark.filterwarnings("error")
 def test_warming_says_nothing_of_what_can_not_be_worked_out(changed: Path, capfd: Any) -> None:
     shelf = Shelf(changed)
