@@ -43,7 +43,7 @@ def site(ledger: Path) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def pages(site: Site) -> list[Seen]:
     """Of every kind of page so many that each attack stands on one."""
-    most = {"cell": 40, "blob": 40, "event": 30, "run": 14, "search": 20, "compare": 6}
+    most = {"cell": 34, "blob": 26, "event": 26, "run": 10, "search": 14, "compare": 4}
     met: Counter[tuple[object, ...]] = Counter()
 
     def wanted(url: str, at: Address) -> bool:

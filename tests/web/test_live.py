@@ -114,8 +114,15 @@ def marked(page: Page) -> None:
 
 
 def redrawn(page: Page) -> bool:
+    """Whether it was drawn anew by now."""
     assert page.evaluate("window.same === true"), "it isn't loaded anew"
     return page.locator("#main h1[data-old]").count() == 0
+
+
+def comes(page: Page) -> bool:
+    """Whether it is drawn anew in a while: on a busy machine that takes its time."""
+    page.locator("#main h1:not([data-old])").wait_for(timeout=20_000)
+    return redrawn(page)
 
 
 def test_a_page_keeps_up_with_its_run_until_it_ends_and_then_says_so(run: Going, browser: Browser) -> None:
@@ -181,7 +188,7 @@ def test_pause_stops_it_and_go_on_resumes_it_by_keyboard_alone(run: Going, brows
         page.keyboard.press("Enter")
         assert LIVE in page.locator("#moved").inner_text()
         later(page)
-        assert redrawn(page)
+        assert comes(page)
         assert page.evaluate("document.activeElement.textContent") == "Pause", "a new drawing leaves the focus"
         assert record.problems() == []
 
@@ -205,7 +212,7 @@ def test_who_fills_in_a_form_or_marks_a_passage_is_not_interrupted(run: Going, b
         assert not redrawn(page)
         page.evaluate("document.getSelection().removeAllRanges()")
         later(page)
-        assert redrawn(page)
+        assert comes(page)
         assert LIVE in page.locator("#moved").inner_text()
         assert record.problems() == []
 
@@ -227,7 +234,7 @@ def test_what_was_unfolded_and_pushed_aside_stays_so(run: Going, browser: Browse
         marked(page)
         run.on(1)
         later(page)
-        assert redrawn(page)
+        assert comes(page)
         assert page.eval_on_selector_all("main details", "all => all.map(each => each.open)") == states
         assert page.evaluate("at => document.querySelectorAll('main .wide')[at].scrollLeft", pushed) == 9
         assert record.problems() == []

@@ -21,14 +21,14 @@ SEARCHES = ("search?q=authority", "search?q=timeout", "search?q=nothing-is-calle
 
 
 def sampled(most: int) -> Callable[[str, Address], bool]:
-    """All runs, lineages and comparisons; every fifth cell; of events, blobs and narrowed pages so many, spread."""
+    """All runs, lineages and comparisons; every ninth cell; of events, blobs and narrowed pages so many, spread."""
     met: Counter[tuple[str, bool]] = Counter()
 
     def wanted(url: str, at: Address) -> bool:
         if at.route in FILES:
             return False
         kind = (at.route, bool(at.query))
-        if at.route == "cell" and int(at.parts["cell"]) % 5 != 1:
+        if at.route == "cell" and int(at.parts["cell"]) % 9 != 1:
             return False
         if at.route in ("event", "blob"):
             met[kind] += 1
@@ -51,7 +51,7 @@ def every_page(ledger: Path, most: int) -> list[Seen]:
 def crawled(request: pytest.FixtureRequest) -> Iterator[tuple[list[Seen], Sources]]:
     """Every page of a ledger, and what commands and queries say of it."""
     ledger: Path = request.getfixturevalue(request.param)
-    yield every_page(ledger, 40 if request.param == "history" else 25), Sources(ledger)
+    yield every_page(ledger, 24 if request.param == "history" else 16), Sources(ledger)
 
 
 def test_every_page_that_a_link_leads_to_is_there(crawled: tuple[list[Seen], Sources]) -> None:
@@ -65,7 +65,7 @@ def test_every_number_is_what_its_command_or_query_gives(crawled: tuple[list[See
     numbers = [number for page in pages for number in page.numbers]
     wrong = [told for number in numbers if (told := sources.wrong(number))]
     assert not wrong, f"{len(wrong)} of {len(numbers)} numbers are wrong:\n" + "\n".join(wrong[:40])
-    assert len(numbers) > 2000
+    assert len(numbers) > 1500
     assert any(command.startswith("harness report ") for command in sources.commands)
 
 
