@@ -321,7 +321,7 @@ def test_bytes_have_their_commitment_and_the_hash_that_anybody_can_recompute(db:
         (event, *_) = [each for each in ledger.events(kind="response", run=run.run) if each.cell == 1]
         data, committed = ledger.blob(event, "body"), ledger.body(event).blobs["body"].hash
     assert f'commitment (salted) <code class="hash">{committed}</code>' in page.html
-    assert f'b3sum: <code class="hash">{blake3(data).hexdigest()}</code>' in page.html
+    assert f'<code>b3sum</code>: <code class="hash">{blake3(data).hexdigest()}</code>' in page.html
 
 
 def test_a_short_gold_lies_open_beside_the_answer(db: Path) -> None:
