@@ -9,6 +9,7 @@ made for it, of one with hostile text (hostile-…), and of a run of 1,000 cells
 from __future__ import annotations
 
 import base64
+import os
 import shutil
 import struct
 import sys
@@ -157,7 +158,7 @@ TWO = [(False, WIDE), (True, NARROW)]
 
 
 def main() -> None:
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
+    target = Path(sys.argv[1]).absolute() if len(sys.argv) > 1 else ROOT / "docs" / "images"
     target.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="screenshots-") as folder:
         here = Path(folder)
@@ -171,7 +172,9 @@ def main() -> None:
             (hostile(here / "hostile.db"), list(_hostile(here / "hostile.db")), TWO),
             (thousand, list(_thousand(thousand)), TWO),
         ]  # fmt: skip
-        with serve(*(ledger for ledger, _, _ in asked)) as site, launched() as browser:
+        # Commands on pages name the ledger as the server was given it, and no folder of this machine is to be seen.
+        os.chdir(here)
+        with serve(*(ledger.relative_to(here) for ledger, _, _ in asked)) as site, launched() as browser:
             work = browser.new_page()
             for ledger, _, _ in asked:
                 while "being verified" in httpx.get(f"{site.url}/{ledger.stem}", timeout=60).text:
