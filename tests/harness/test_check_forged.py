@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness._check import Check, check_file, check_report
-from harness._report_data import collect
+from harness._report_data import RENDERER, collect
 from harness._report_file import FORMATS, render
 from harness._report_write import write_report
 from ledger import Draft, Ledger, find_run
@@ -74,7 +74,7 @@ def test_a_report_with_fewer_keys_of_an_older_form_stays_checkable(own: Path, mo
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("renderer", [0, 3, 1.5, "1", None, True])
+@pytest.mark.parametrize("renderer", [0, RENDERER + 1, 1.5, "1", None, True])
 def test_a_file_that_names_another_renderer_passes_only_as_what_was_recorded(
     own: Path, form: str, renderer: object
 ) -> None:
@@ -89,7 +89,7 @@ def test_a_file_that_names_another_renderer_passes_only_as_what_was_recorded(
 
 
 @pytest.mark.parametrize("form", ["md", "html"])
-@pytest.mark.parametrize("renderer", [0, 1, 2])
+@pytest.mark.parametrize("renderer", range(RENDERER))
 def test_a_text_that_lies_passes_not_even_where_an_event_records_it(
     own: Path, form: str, renderer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from html import unescape
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,7 +14,9 @@ from urllib.parse import urlencode
 from ledger.web import make_datasette
 from tests.web.crawling import Seen, read
 
-__all__ = ["Pages"]
+__all__ = ["ROW", "Pages", "cells_of", "words"]
+
+ROW = re.compile(r'<td class="right nav">(?:<a [^>]*>)?(\d+)(?:</a>)?</td>')
 
 
 class Pages:
@@ -51,3 +55,14 @@ class Pages:
         """The page of a run, with a question behind its address."""
         asked = f"?{urlencode(query)}" if query else ""
         return self.at(f"/-/ledger/{self.db.stem}/run/{run}{asked}")
+
+
+def words(page: Seen) -> str:
+    """The page as text, on one line."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page.html)).split())
+
+
+def cells_of(page: Seen) -> list[int]:
+    """The ordinals of the cells in a page's matrix, in its order."""
+    assert page.status == 200
+    return [int(each) for each in ROW.findall(page.html.partition('class="matrix"')[2].partition("</table>")[0])]

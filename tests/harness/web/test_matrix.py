@@ -10,8 +10,7 @@ from harness._outcomes import REASONS
 from harness.web._facts import Reading
 from harness.web._matrix import STAGES, squares
 from tests.harness.reported import hostile_ledger
-from tests.harness.web.pages import Pages
-from tests.harness.web.test_run import cells_of, words
+from tests.harness.web.pages import Pages, cells_of, words
 
 # The harness itself failed, at a place that the reason doesn't tell.
 UNTOLD = {"internal", "sandbox", "withheld"}
