@@ -11,12 +11,11 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal, get_args
 
 from ledger._connect import uri
+from ledger.web._queries import query
 
 __all__ = ["GROUPS", "Group", "Hit", "Hits", "SearchIndex"]
 
@@ -58,11 +57,6 @@ class Hits:
     count: int
     places: Sequence[Sequence[Hit]]
     cut: bool
-
-
-@cache
-def _texts() -> str:
-    return (files("ledger") / "queries" / "search_texts.sql").read_text("utf-8")
 
 
 class SearchIndex:
@@ -242,7 +236,7 @@ class SearchIndex:
         try:
             connection.execute(
                 "INSERT OR IGNORE INTO texts (seq, kind, run, cell, field, place, more, text, grouped)"  # noqa: S608
-                f" SELECT *, {_GROUP} FROM ({_texts()})",
+                f" SELECT *, {_GROUP} FROM ({query('search_texts')})",
                 (self._covered, upto),
             )
             (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM texts").fetchone()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.resources import files
 
 from ledger._errors import NotFound
 from ledger._runs import find_run
 from ledger._store import Ledger
+from ledger.web._queries import query
 
 __all__ = ["Scope", "scope_of"]
 
@@ -37,8 +37,7 @@ def scope_of(ledger: Ledger, run: str | None, report: int | None) -> Scope:
         subject = str(found[0]["run"])
     else:
         subject = find_run(ledger, run or "latest")
-    query = (files("ledger") / "queries" / "scope.sql").read_text("utf-8")
-    events = {int(row["seq"]) for row in ledger.rows(query, {"run": subject})}
+    events = {int(row["seq"]) for row in ledger.rows(query("scope"), {"run": subject})}
     if report is not None:
         events.add(report)
     cells = tuple(int(row["cell"]) for row in ledger.rows(_CELLS, (subject,)))
