@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import time
 import zlib
 from pathlib import Path
 
@@ -29,6 +30,9 @@ CATEGORIES = {
     "other": "the reason says what",
 }
 WAIT_SECONDS = 5.0
+# SQLite waits longer and longer between two tries, up to 100 ms, and a writer that appends without a pause leaves gaps
+# far shorter than that: so many short waits in place of a long one.
+_PATIENCE_MS = 20
 _MOST = 64 << 20
 
 _HIDE_BODY = "UPDATE main.events SET body = NULL, salt = NULL WHERE seq = ? AND body IS NOT NULL"
@@ -71,21 +75,32 @@ def finish_redaction(path: Path, *, wait: float = WAIT_SECONDS) -> int:
     connection = connect_writer(path)
     try:
         (count,) = connection.execute(_REDACTIONS).fetchone()
-        connection.execute(f"PRAGMA busy_timeout={int(wait * 1000)}").fetchall()
-        try:
-            (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except sqlite3.Error as problem:
-            raise NotErased(f"{path}: not yet erased: {problem}; `ledger redact --finish` completes it") from None
-        log = path.with_name(path.name + "-wal")
-        if busy or (log.exists() and log.stat().st_size):
-            raise NotErased(
-                f"{path}: not yet erased: the redaction stands, but another process still reads (or writes) the ledger"
-                " as it was before, so the old bytes are still in its files; end that process, then"
-                " `ledger redact --finish`"
-            )
+        connection.execute(f"PRAGMA busy_timeout={_PATIENCE_MS}").fetchall()
+        until = time.monotonic() + wait
+        while not _emptied(connection, path):
+            if time.monotonic() >= until:
+                raise NotErased(
+                    f"{path}: not yet erased: the redaction stands, but another process still reads (or writes) the"
+                    " ledger as it was before, so the old bytes are still in its files; end that process, then"
+                    " `ledger redact --finish`"
+                )
         return int(count)
     finally:
         connection.close()
+
+
+def _emptied(connection: sqlite3.Connection, path: Path) -> bool:
+    # Not busy means that the log was cut to nothing at that moment. What others have appended since is no older than
+    # the redaction, so the log's size says nothing.
+    try:
+        (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as problem:
+        if problem.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return False
+        raise NotErased(f"{path}: not yet erased: {problem}; `ledger redact --finish` completes it") from None
+    except sqlite3.Error as problem:
+        raise NotErased(f"{path}: not yet erased: {problem}; `ledger redact --finish` completes it") from None
+    return not busy
 
 
 def _refuse_too_many(targets: Targets) -> None:
