@@ -106,7 +106,7 @@ def derive_read(read: Read, *, stages: Stages, case: Case, rules: RuleSet) -> De
     if read.status == "parsed" and stages.answer is not None:
         answer = stages.answer(value, case.input, rules.score)
         reading, value = _answered(reading, answer), answer.value
-        named = _named(answer.status, answer.reason)
+        named = _named(answer.status, answer.reason, stages.reasons)
     parse, blobs = parse_body(reading, rules.label, **named) if read.came else (None, {})
     if named["status"] != "parsed":
         return Derived(reading, parse, blobs, None, unmeasured_score(rules, stages, case, **named))
@@ -120,8 +120,8 @@ def derive_read(read: Read, *, stages: Stages, case: Case, rules: RuleSet) -> De
     return Derived(reading, parse, blobs, confirm, score)
 
 
-def _named(status: Status, name: str) -> dict[str, str]:
-    found = known_reason(status, name)
+def _named(status: Status, name: str, own: Mapping[str, str] | None = None) -> dict[str, str]:
+    found = known_reason(status, name, own)
     return {"status": status, "stage": str(found.stage), "reason": found.name, "domain": str(found.domain)}
 
 
@@ -199,7 +199,8 @@ def _measured_score(rules: RuleSet, stages: Stages, case: Case, scored: Scored) 
     metrics: dict[str, Any] = {name: float(figure) for name, figure in scored.metrics.items() if name in applies}
     return Score(
         rules=rules.label, outcome=scored.outcome, status="parsed", stage="", reason="", domain="", value=scored.value,
-        applies=applies, metrics=metrics, verdict=scored.verdict,
+        applies=applies, metrics=metrics, verdict=scored.verdict, classes=dict(scored.classes),
+        blocked_by=list(scored.blocked_by),
     )  # fmt: skip
 
 
@@ -215,4 +216,5 @@ def unmeasured_score(
     return Score(
         rules=rules.label, outcome="unmeasured", status=status, stage=stage, reason=reason, domain=domain, value=None,
         applies=applies, metrics=counted, policy=rules.policy.name if rules.policy and counted else "",
+        blocked_by=[f"unmeasured:{reason}"] if stages.fails_closed else [],
     )  # fmt: skip

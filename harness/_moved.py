@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from harness._candidate import Candidate
 from harness._identity import digest, tagged_form
 from harness._json import members
-from harness._plan import code_digests, digest_of_candidate
+from harness._plan import arms_of, code_digests, digest_of_candidate
 from harness._recorded import Record
 from harness._rules import RuleSet, moved_sources
 from harness._suite import Fixture, Suite
@@ -155,8 +155,9 @@ def moved_candidates(record: Record, suite: Suite, now: Sequence[Candidate], arm
     found: list[Moved] = []
     if plan.ask != suite.ask:
         found.append(Moved("ask", f"suite {suite.name}", plan.ask, suite.ask))
-    if plan.arms != ([arm] if arm else []):
-        found.append(Moved("arm", "", ", ".join(plan.arms) or "none", arm or "none"))
+    arms = arms_of(suite, [each.name for each in plan.fixtures], arm)
+    if plan.arms != arms:
+        found.append(Moved("arm", "", ", ".join(plan.arms) or "none", ", ".join(arms) or "none"))
     if len(now) != len(plan.candidates):
         before = ", ".join(each.label for each in plan.candidates)
         return [*found, Moved("candidates", "", before, ", ".join(each.label for each in now))]

@@ -29,6 +29,7 @@ __all__ = [
     "PlannedRun",
     "add_cells",
     "applies_to",
+    "arms_of",
     "code_digests",
     "digest_of_candidate",
     "environment",
@@ -45,7 +46,8 @@ _PACKAGES = ("eval-ledger", "anthropic", "httpx", "httpx2", "pydantic", "orjson"
 
 @dataclass(frozen=True)
 class Measurement:
-    """One planned cell: its ordinal, what is asked of whom, and its identity."""
+    """One planned cell: its ordinal, what is asked of whom, and its identity. `rests_on` are the events that its case
+    was made of, where it was made of answers."""
 
     cell: int
     case: Case
@@ -55,6 +57,7 @@ class Measurement:
     twin: int
     identity: str
     seq: int = 0
+    rests_on: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -171,11 +174,13 @@ def digest_of_candidate(candidate: Candidate, turns: str, key: bytes) -> str:
 
 def lay_out(
     suite: Suite, cases: Sequence[tuple[str, Case]], candidates: Sequence[Candidate], *, epochs: int, arm: str,
-    key: bytes,
+    key: bytes, evidence: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> list[tuple[Measurement, Cell]]:  # fmt: skip
     """Every cell of a plan, in order, with its body: candidate by candidate, epoch by epoch, `cases` in their order.
 
-    `cases` come with the name of their fixture; twins are counted among them. No measurement has its seq yet.
+    `cases` come with the name of their fixture; twins are counted among them. Each cell's arm is `arm`, or the one that
+    the suite gives its fixture. `evidence` are the events that a case was made of, by its id. No measurement has its
+    seq yet.
     """
     stages = suite.stage_functions
     inputs = [digest(case.input_text, key) for _, case in cases]
@@ -186,17 +191,26 @@ def lay_out(
         candidate_key = digest_of_candidate(candidate, stages.turns, key)
         for epoch in range(epochs):
             for (fixture, case), asked, gold, twin in zip(cases, inputs, golds, numbers, strict=True):
+                condition = arm or suite.arms.get(fixture, "")
                 known_by = identity(
-                    suite=suite.name, input_digest=asked, candidate=candidate_key, arm=arm, epoch=epoch, twin=twin,
-                    key=key,
+                    suite=suite.name, input_digest=asked, candidate=candidate_key, arm=condition, epoch=epoch,
+                    twin=twin, key=key,
                 )  # fmt: skip
-                measurement = Measurement(len(found) + 1, case, fixture, candidate, epoch, twin, known_by)
+                measurement = Measurement(
+                    len(found) + 1, case, fixture, candidate, epoch, twin, known_by,
+                    rests_on=tuple(evidence.get(case.id, ())),
+                )  # fmt: skip
                 body = Cell(
                     case=case.id, fixture=fixture, identity=known_by, input=asked, gold=gold,
-                    candidate=candidate.label, arm=arm, epoch=epoch, twin=twin,
+                    candidate=candidate.label, arm=condition, epoch=epoch, twin=twin,
                 )  # fmt: skip
                 found.append((measurement, body))
     return found
+
+
+def arms_of(suite: Suite, fixtures: Sequence[str], arm: str) -> list[str]:
+    """The conditions that a plan measures: the one asked for, or those that the suite gives its fixtures."""
+    return [arm] if arm else list(dict.fromkeys(filter(None, (suite.arms.get(name, "") for name in fixtures))))
 
 
 def add_cells(
@@ -206,7 +220,10 @@ def add_cells(
     seqs: list[int] = []
     for start in range(0, len(laid_out), _CELLS_AN_APPEND):
         some = laid_out[start : start + _CELLS_AN_APPEND]
-        drafts = [Draft(body, run=run, cell=measurement.cell, causes=[plan]) for measurement, body in some]
+        drafts = [
+            Draft(body, run=run, cell=measurement.cell, causes=sorted({plan, *measurement.rests_on}))
+            for measurement, body in some
+        ]
         seqs += [event.seq for event in ledger.append(*drafts)]
     return tuple(replace(measurement, seq=seq) for (measurement, _), seq in zip(laid_out, seqs, strict=True))
 
@@ -230,18 +247,21 @@ def plan_run(
     servers: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     prices: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     filters: Sequence[Condition] = (),
+    grades: Sequence[str] = (),
+    evidence: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> PlannedRun:
     """Append the plan and its cells. Raises UsageError for two candidates of one name.
 
     `filters` keep the cases that meet them, `limit` the first of those, in file order over the fixtures asked for.
     `given` is what was asked for, for a later resume; `servers` what the candidates' servers told of themselves, and
-    `prices` what their tokens cost (as a plan keeps it), by candidate label.
+    `prices` what their tokens cost (as a plan keeps it), by candidate label. `grades` are the runs whose answers are
+    judged, `evidence` the events that each case was made of then.
     """
     key = bytes.fromhex(ledger.genesis.identity_key)
     body, laid_out = make_plan(
         key, suite=suite, fixtures=fixtures, rules=rules, candidates=candidates, frozen=frozen, epochs=epochs,
         limit=limit, via=via, name=name, tags=tags, arm=arm, given=given, servers=servers, prices=prices,
-        filters=filters,
+        filters=filters, grades=grades, evidence=evidence,
     )  # fmt: skip
     (plan,) = ledger.append(Draft(body, run=run, causes=plan_causes(frozen)))
     return PlannedRun(run, plan.seq, is_partial(body), add_cells(ledger, run, plan.seq, laid_out))
@@ -276,6 +296,8 @@ def make_plan(
     servers: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     prices: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     filters: Sequence[Condition] = (),
+    grades: Sequence[str] = (),
+    evidence: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> tuple[Plan, list[tuple[Measurement, Cell]]]:
     """The body of a plan, and its cells in order, as `plan_run` takes and appends them; writes nothing.
 
@@ -290,7 +312,7 @@ def make_plan(
     every = [(fixture.name, case) for fixture in fixtures for case in fixture.cases]
     kept = keep(every, filters)
     asked = kept if limit is None else kept[:limit]
-    laid_out = lay_out(suite, asked, candidates, epochs=epochs, arm=arm, key=key)
+    laid_out = lay_out(suite, asked, candidates, epochs=epochs, arm=arm, key=key, evidence=evidence)
     groups = [stages.group(case.gold) for _, case in asked]
     body = Plan(
         name=name,
@@ -319,7 +341,7 @@ def make_plan(
             )
             for candidate in candidates
         ],
-        arms=[arm] if arm else [],
+        arms=arms_of(suite, [fixture.name for fixture in fixtures], arm),
         epochs=epochs,
         limit=limit if limit is not None and limit < len(kept) else None,
         cells=len(laid_out),
@@ -329,5 +351,6 @@ def make_plan(
         given=given,
         prices=frozen.prices,
         filter=filters_text(filters) if len(kept) < len(every) else "",
+        grades=list(grades),
     )  # fmt: skip
     return body, laid_out

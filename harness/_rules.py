@@ -103,16 +103,19 @@ def load_rules(suite: Suite, name: str) -> RuleSet:
     Raises `RulesError`.
     """
     name = name.removeprefix(f"{suite.name}/")
-    path = suite.folder / "rules" / f"{name}.toml"
-    if _NAME.fullmatch(name) and path.is_file():
-        return _build(name, path.read_bytes(), suite.stages, None)
+    file = suite.rule_file(name) if _NAME.fullmatch(name) else None
+    if file is not None:
+        return _build(name, file, suite.stages, None)
     if name in builtin_names():
         return builtin_rules(name, suite.stages)
-    here = [f"{found.stem!a}"[1:-1] for found in sorted((suite.folder / "rules").glob("*.toml"))]
+    here = [ascii(found)[1:-1] for found in suite.own_rules]
     raise RulesError(
         f"expected a rule set of suite {suite.name}, got {name!a}; it has "
         f"{', '.join(here) or 'none of its own'}, and built in: {', '.join(builtin_names())}"
-        + (f"; put the file into {ascii(str(path.parent))[1:-1]} to run or freeze under it" * name.endswith(".toml"))
+        + (
+            f"; put the file into {ascii(str(suite.folder / 'rules'))[1:-1]} to run or freeze under it"
+            * name.endswith(".toml")
+        )
     )
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from harness._budget import Purse
@@ -40,12 +41,15 @@ def perform_run(
     note: str = "",
     purse: Purse | None = None,
     say: Callable[[str], object] = lambda sentence: None,
+    grades: Sequence[str] = (),
+    evidence: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> tuple[Finished, Takeover | None]:
     """Run a suite and return how it ended, and what was taken over if that was asked for.
 
     Ctrl-C closes the run as interrupted; what was in flight says so. `given` and `servers` go into the plan, `note` is
     noted on the run, `purse` holds prices and budget, and `say` is told, before anything is asked, what the run stands
-    on that was superseded. Raises UsageError before anything is asked, and LedgerError when the ledger can't be
+    on that was superseded. `grades` are the runs whose answers it judges, and `evidence` the events that each case was
+    made of then, by its id. Raises UsageError before anything is asked, and LedgerError when the ledger can't be
     written: the run then stays open in the file and reads as interrupted.
     """
     run = new_run_id()
@@ -59,7 +63,7 @@ def perform_run(
             ledger, run, suite=suite, fixtures=fixtures, rules=rules, candidates=candidates, frozen=frozen,
             epochs=options.epochs, limit=options.limit, via=options.via, name=options.name, tags=options.tags,
             arm=options.arm, given=given, servers=servers or {}, filters=filters,
-            prices=purse.bodies(candidates),
+            prices=purse.bodies(candidates), grades=grades, evidence=evidence,
         )  # fmt: skip
         if note:
             ledger.append(Draft(Note(text=note), run=run, causes=[planned.plan]))

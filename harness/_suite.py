@@ -5,7 +5,9 @@
     fixtures/SUITE/rules/NAME.toml         rule sets (see harness._rules)
     fixtures/SUITE/FIXTURE/cases.jsonl     one {"id", "input", "gold", "meta"} a line
 
-Everything is checked before the first request: a person learns of a bad line from its number, not from a run.
+A suite of judging has criteria, texts and arms in its manifest instead (docs/JUDGES.md), of which its cases and whole
+rule files are made; `extends` makes a variant of one. Everything is checked before the first request: a person learns
+of a bad line from its number, not from a run.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -22,10 +24,14 @@ from typing import Any, Literal, cast, get_args
 from harness._errors import IdentityError, SuiteError
 from harness._identity import file_digest, tagged_form
 from harness._json import JSON, JSONError, loads, members
+from harness.suites._companion import Made, companion
 from harness.suites._registry import Stages, stages
 from ledger import printable
 
-__all__ = ["Ask", "Case", "Fixture", "Suite", "case_of_line", "list_suites", "load_prompt", "load_suite", "parse_cases"]
+__all__ = [
+    "Ask", "Case", "Fixture", "Suite", "case_of_line", "has_fixture", "list_suites", "load_prompt", "load_suite",
+    "parse_cases",
+]  # fmt: skip
 
 Ask = Literal["object", "array", "jsonl", "python", "text"]
 
@@ -80,7 +86,11 @@ class Fixture:
 @dataclass(frozen=True)
 class Suite:
     """A suite's manifest, as read, and what lies beside it. `fixtures` names every fixture in the folder, sorted;
-    `rule_names` the rule sets that a run uses unless told otherwise, in the manifest's order."""
+    `rule_names` the rule sets that a run uses unless told otherwise, in the manifest's order.
+
+    `made` is what a manifest of judging comes to, None for a suite of files; `arms` names the condition that each of
+    its fixtures measures.
+    """
 
     name: str
     folder: Path
@@ -92,6 +102,29 @@ class Suite:
     parameters: Mapping[str, Any]
     fixtures: tuple[str, ...]
     rule_names: tuple[str, ...]
+    made: Made | None = field(default=None, repr=False)
+
+    @property
+    def arms(self) -> Mapping[str, str]:
+        """The condition that each fixture's cells measure, where the suite says so."""
+        return self.made.arms if self.made else MappingProxyType({})
+
+    @property
+    def own_rules(self) -> tuple[str, ...]:
+        """The names of the suite's own rule sets, sorted."""
+        return tuple(sorted(self.made.rules if self.made else _stems(self.folder)))
+
+    def rule_file(self, name: str) -> bytes | None:
+        """The rule file of that name, whole; None where the suite has none."""
+        if self.made:
+            return self.made.rules.get(name)
+        path = self.folder / "rules" / f"{name}.toml"
+        return path.read_bytes() if path.is_file() else None
+
+    def whole_rules(self, file: bytes) -> bytes:
+        """A rule file of a person's own as it is frozen: of judging, with the rubric in it. Raises SuiteError."""
+        remake = companion(self.stages).remake if self.made else None
+        return file if remake is None else remake(self.folder, _toml(self.manifest, self.folder / "suite.toml"), file)
 
     @property
     def prompt(self) -> str:
@@ -121,6 +154,25 @@ def load_suite(reference: str, root: Path = Path("fixtures")) -> tuple[Suite, tu
     return suite, tuple(_load_fixture(suite, name) for name in names)
 
 
+def has_fixture(folder: Path, name: str) -> bool:
+    """Whether the suite in `folder` has a fixture of that name. Raises SuiteError for a suite that can't be read."""
+    if (folder / name / "cases.jsonl").is_file():
+        return True
+    path = folder / "suite.toml"
+    return (
+        path.is_file() and _is_made(_toml(_read(path), path)) and name in _load_manifest(folder, named=False).fixtures
+    )
+
+
+def _stems(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(found.stem for found in (folder / "rules").glob("*.toml")))
+
+
+def _is_made(table: Mapping[str, Any]) -> bool:
+    stage_name = table.get("stages")
+    return "extends" in table or (isinstance(stage_name, str) and companion(stage_name).make is not None)
+
+
 def _find(reference: str, root: Path) -> tuple[Path, str | None]:
     trimmed = reference.rstrip("/")
     bases = [Path(trimmed)] if trimmed.startswith((".", "/")) else [root / trimmed, Path(trimmed)]
@@ -128,11 +180,10 @@ def _find(reference: str, root: Path) -> tuple[Path, str | None]:
         if (base / "suite.toml").is_file():
             return base, None
         if (base.parent / "suite.toml").is_file() and base.name not in _NOT_FIXTURES:
-            if (base / "cases.jsonl").is_file():
+            if has_fixture(base.parent, base.name):
                 return base.parent, base.name
-            raise SuiteError(
-                f"{_show(base.parent)} has no fixture {base.name!r}; it has {_listed(_fixture_names(base.parent))}"
-            )
+            there = _load_manifest(base.parent, named=False).fixtures
+            raise SuiteError(f"{_show(base.parent)} has no fixture {base.name!r}; it has {_listed(there)}")
     raise SuiteError(
         f"expected a suite, SUITE/FIXTURE, or the path of a suite's folder, got {reference!r}; "
         f"{_show(root)} has {_listed(list_suites(root))}"
@@ -147,6 +198,8 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
     path = folder / "suite.toml"
     manifest = _read(path)
     table = _toml(manifest, path)
+    if _is_made(table):
+        return _make(folder, path, manifest, table, named=named)
     unknown = set(table) - _KEYS
     if unknown:
         raise SuiteError(f"{_show(path)}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
@@ -187,6 +240,26 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
     )
 
 
+def _make(folder: Path, path: Path, manifest: bytes, table: Mapping[str, Any], *, named: bool) -> Suite:
+    """A suite whose cases and rule files are made of its manifest, or of the one that it extends."""
+    stage_name = cast("str", table.get("stages", "rubric"))
+    name = _text(table, "name", path)
+    if named and name != folder.name:
+        raise SuiteError(f"{_show(path)}: name is {name!r} and the folder is {folder.name!r}; give both the same name")
+    make = companion(stage_name).make
+    if make is None:
+        raise SuiteError(f"{_show(path)}: a suite of {stage_name} extends no other")
+    made = make(folder, table)
+    for each in (name, made.name, *made.fixtures):
+        if not _NAME.fullmatch(each):
+            raise SuiteError(f"{_show(path)}: expected names in lower-case letters, digits, _ . and -, got {each!r}")
+    return Suite(
+        name=made.name, folder=folder, manifest=manifest, stages=stage_name, ask="object",
+        prompt_name=made.prompt_name, prompt_file=made.prompt, parameters=_parameters(dict(made.parameters), path),
+        fixtures=tuple(made.fixtures), rule_names=made.rule_names, made=made,
+    )  # fmt: skip
+
+
 def load_prompt(folder: Path, name: str, entry: Stages, manifest: Path) -> bytes:
     """The template prompts/NAME.txt of a suite's folder, as read and checked by its stages.
 
@@ -205,7 +278,7 @@ def load_prompt(folder: Path, name: str, entry: Stages, manifest: Path) -> bytes
 
 
 def _rule_names(listed: Any, folder: Path, path: Path) -> tuple[str, ...]:
-    there = tuple(sorted(found.stem for found in (folder / "rules").glob("*.toml")))
+    there = _stems(folder)
     if listed is None:
         return there or ("default",)
     names = cast("list[str]", listed)
@@ -241,7 +314,7 @@ def _plain(value: Any) -> bool:
 
 def _load_fixture(suite: Suite, name: str) -> Fixture:
     path = suite.folder / name / "cases.jsonl"
-    data = _read(path)
+    data = suite.made.fixtures[name] if suite.made else _read(path)
     return Fixture(suite.name, name, data, parse_cases(data, path, suite.stage_functions))
 
 

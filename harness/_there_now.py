@@ -18,7 +18,7 @@ from harness._named_rules import rules_from_file
 from harness._recorded import Record
 from harness._rules import RuleSet, load_rules
 from harness._run import RunOptions
-from harness._suite import Fixture, Suite, load_suite
+from harness._suite import Fixture, Suite, has_fixture, load_suite
 from harness.engines import resolve_engine
 from ledger.kinds import Plan
 
@@ -78,7 +78,8 @@ def look(record: Record, job: ResumeJob) -> Now:
         Path(name).stem if name.endswith(".toml") else name: _rules(suite, name, files, asked=bool(job.rules))
         for name in job.rules or [each.name for each in plan.rules]
     }
-    arm = plan.arms[0] if plan.arms else ""
+    # Where the suite gives its fixtures their arms, nobody asked for one.
+    arm = plan.arms[0] if plan.arms and not suite.arms else ""
     candidates = _resolve(record, job, given, suite)
     return Now(suite, fixtures, rules, candidates, arm if job.arm is None else job.arm)
 
@@ -88,7 +89,7 @@ def _rules(suite: Suite, name: str, files: Mapping[str, str], *, asked: bool) ->
     path = name if name.endswith(".toml") else files.get(name, "") if not asked else ""
     if path:
         return rules_from_file(Path(path), suite.stages) if asked or Path(path).is_file() else None
-    there = (suite.folder / "rules" / f"{name}.toml").is_file() or name == "default"
+    there = suite.rule_file(name) is not None or name == "default"
     return load_rules(suite, name) if there or asked else None
 
 
@@ -99,7 +100,7 @@ def _load_suite(plan: Plan, reference: str) -> tuple[Suite, dict[str, Fixture | 
     suite: Suite | None = None
     for fixture in plan.fixtures:
         fixtures[fixture.name] = None
-        if (folder / fixture.name / "cases.jsonl").is_file():
+        if has_fixture(folder, fixture.name):
             suite, (fixtures[fixture.name],) = load_suite(f"{folder}/{fixture.name}")
     if suite is None:
         suite, _ = load_suite(reference)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, Protocol, cast
 
@@ -81,14 +81,17 @@ class Confirmed:
 class Scored:
     """The outcome of one measured cell. `value` is None unless `graded`; `metrics` holds only those that apply.
 
-    `verdict` is the scorer's own word for what it found, such as `true_negative` or `folded`; a name, never a text of
-    the case or the model.
+    `verdict` is the scorer's own word for what it found, such as `true_negative` or `folded`; `classes` are further
+    such words by what they speak of, and `blocked_by` names what keeps the answer from passing. All are names, never a
+    text of the case or the model.
     """
 
     outcome: Outcome
     value: float | None
     metrics: Mapping[str, int | float]
     verdict: str = ""
+    classes: Mapping[str, str] = field(default_factory=dict[str, str])
+    blocked_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -146,8 +149,10 @@ class Stages:
     Optional: answer(value, input, rules) takes the answer out of what was read, without sight of the gold;
     score_rules(table) reads a [score] table that says more than metrics and primary, raising ValueError;
     check_gold(input, gold, rules) is one sentence on why a rule set can't score a case, told before anything is sent;
+    check_rules(template, rules) is one sentence on why answers to that prompt can't be scored under a rule set;
     `uses` names further packages whose sources carry the stages out, for the digest of a rule set; `prompt` is the
-    template of a suite that names none.
+    template of a suite that names none. With `fails_closed`, a cell that nobody could measure is blocked by that, and
+    its score says so.
     """
 
     name: str
@@ -169,8 +174,10 @@ class Stages:
     answer: Callable[[JSON, JSON, Mapping[str, Any]], Answer] | None = None
     score_rules: Callable[[Mapping[str, Any]], ScoreRules] | None = None
     check_gold: Callable[[JSON, JSON, Mapping[str, Any]], str | None] | None = None
+    check_rules: Callable[[str, Mapping[str, Any]], str | None] | None = None
     uses: tuple[str, ...] = ()
     prompt: str = ""
+    fails_closed: bool = False
 
 
 def stage_names() -> tuple[str, ...]:

@@ -86,7 +86,7 @@ class Plan(Body):
     """A run opens. One a run. `given` is what was asked for, as JSON text: numbers keep their spelling there.
 
     `filter` is the condition on `meta` that narrowed the cases, empty for none; `prices` the freeze of the price list
-    that candidates' prices come from.
+    that candidates' prices come from. `grades` names the runs whose answers this one judges.
     """
 
     kind = "plan"
@@ -109,6 +109,7 @@ class Plan(Body):
     given: str = ""
     filter: str = ""
     prices: Seq | None = None
+    grades: list[str] = Field(default_factory=list[str])
 
 
 class Cell(Body):

@@ -141,6 +141,8 @@ class Score(Body):
 
     it is empty when the cell is unmeasured, but for what the rule set's policy for the unmeasured counts it as:
     `policy` is then that policy's name, and the outcome stays unmeasured. `applies` names the metrics either way.
+    `verdict` and `classes` are the scorer's own words for what it found, `blocked_by` what keeps an answer from
+    passing.
     """
 
     kind = "score"
@@ -156,3 +158,5 @@ class Score(Body):
     metrics: dict[str, float]
     policy: str = ""
     verdict: str = ""
+    classes: dict[str, str] = Field(default_factory=dict[str, str])
+    blocked_by: list[str] = Field(default_factory=list[str])
