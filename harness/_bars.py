@@ -4,6 +4,7 @@
     [[bars]]
     bar = "METRIC >= 9/12"                  >=, >, <= or < ; a fraction, a decimal number or a percentage
     fails = "one sentence for people"
+    when_planned = true                  no cell of the metric was planned: then the bar isn't judged; default false
 
 A bar is about a share, so 9/12 is also met by 15/20. What the unmeasured would have been is not known, so a bar is
 `met` only where it holds whatever they were, `failed` where it fails whatever they were, and `undecided` between the
@@ -16,14 +17,14 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
 from harness._errors import RulesError
 
-__all__ = ["Bar", "BarResult", "counted", "judge_bar", "parse_bar", "read_bars"]
+__all__ = ["Bar", "BarResult", "counted", "is_judged", "judge_bar", "parse_bar", "read_bars"]
 
 BarStatus = Literal["met", "failed", "undecided"]
 
@@ -38,13 +39,15 @@ _BAR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar. `text` is as it was written, `fails` what to conclude when it isn't met (may be empty)."""
+    """One bar. `text` is as it was written, `fails` what to conclude when it isn't met (may be empty). With
+    `when_planned` it speaks only of runs that plan a cell of its metric."""
 
     text: str
     metric: str
     op: str
     threshold: Fraction
     fails: str = ""
+    when_planned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +99,15 @@ def read_bars(listed: Any, metrics: Sequence[str]) -> tuple[Bar, ...]:
     found: list[Bar] = []
     for item in cast("list[Any]", listed):
         given = cast("dict[str, Any]", item if isinstance(item, dict) else {"bar": item})
-        if not {"bar"} <= set(given) <= {"bar", "fails"}:
-            raise RulesError(f"[[bars]]: expected bar and fails in each, got {ascii(given)[:200]}")
+        if not {"bar"} <= set(given) <= {"bar", "fails", "when_planned"}:
+            raise RulesError(f"[[bars]]: expected bar, fails and when_planned in each, got {ascii(given)[:200]}")
         if not isinstance(given["bar"], str) or not isinstance(given.get("fails", ""), str):
             raise RulesError(f"[[bars]]: expected text for bar and fails, got {ascii(given)[:200]}")
-        found.append(parse_bar(given["bar"], metrics, given.get("fails", "")))
+        when_planned = given.get("when_planned", False)
+        if not isinstance(when_planned, bool):
+            raise RulesError(f"[[bars]] when_planned: expected true or false, got {ascii(when_planned)[:200]}")
+        bar = parse_bar(given["bar"], metrics, given.get("fails", ""))
+        found.append(replace(bar, when_planned=when_planned))
     for bar in found:
         if sum((bar.metric, bar.op, bar.threshold) == (o.metric, o.op, o.threshold) for o in found) > 1:
             raise RulesError(f"[[bars]]: {bar.text!a} stands twice")
@@ -111,6 +118,12 @@ def counted(row: Mapping[str, Any]) -> str:
     """A row's figure as text, with how many of its n are unmeasured cells that a policy counts."""
     shown = f"{row['k']}/{row['n']}" if row["kind"] == "rate" else f"{float(row['rate']):.4f} over {row['n']}"
     return shown + (f" ({row['unmeasured']} of them unmeasured)" if row.get("unmeasured") else "")
+
+
+def is_judged(bar: Bar, row: Mapping[str, Any] | None) -> bool:
+    """Whether a bar speaks of a run at all: one that asks for planned cells doesn't where a row of the view
+    `scoreboard` says that there are none."""
+    return not (bar.when_planned and row is not None and not int(row["planned"]))
 
 
 def judge_bar(bar: Bar, row: Mapping[str, Any] | None, candidate: str = "") -> BarResult:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness._bars import judge_bar
+from harness._bars import is_judged, judge_bar
 from harness._clusters import CaseInterval, Place, clustered_intervals
 from harness._errors import HarnessError, UsageError
 from harness._fingerprint import fingerprints
@@ -289,6 +289,7 @@ def _bars(
         for label, rules in thawed.items() if isinstance(rules, RuleSet)
         for bar in rules.bars
         for candidate in candidates
+        if is_judged(bar, rows.get((label, candidate, bar.metric)))
     ]  # fmt: skip
     return judged, [{"rules": label, "why": why} for label, why in thawed.items() if isinstance(why, str)]
 

@@ -130,7 +130,8 @@ def switches(rules: RuleSet) -> dict[str, Value]:
         which = [*sorted(count.statuses), *sorted(count.reasons)] or ["every unmeasured cell"]
         found[f"unmeasured.count.{index}"] = f"{count.metric} as {count.value:g}: {', '.join(which)}"
     for bar in rules.bars:
-        found[f"bars.{bar.metric} {bar.op} {bar.threshold}"] = bar.fails or "fails without a conclusion"
+        only = " (judged only where cells of it are planned)" if bar.when_planned else ""
+        found[f"bars.{bar.metric} {bar.op} {bar.threshold}"] = (bar.fails or "fails without a conclusion") + only
     return found
 
 

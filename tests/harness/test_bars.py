@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness._bars import judge_bar, parse_bar, read_bars
+from harness._bars import is_judged, judge_bar, parse_bar, read_bars
 from harness._errors import RulesError
 
 METRICS = ("exact", "direction", "false_fire")
@@ -109,7 +109,7 @@ def test_a_mean_is_held_against_a_bar_too() -> None:
 @pytest.mark.parametrize(
     "listed",
     [{}, "x", [1], [{}], [{"bar": 1}], [{"bar": "exact >= 1/2", "fails": 3}],
-     [{"bar": "exact >= 1/2", "when": "x"}], [{"bar": "exact >= 1/2"}, {"bar": "exact >= 2/4"}]],
+     [{"bar": "exact >= 1/2", "when": "x"}], [{"bar": "exact >= 1/2", "when_planned": 1}], [{"bar": "exact >= 1/2"}, {"bar": "exact >= 2/4"}]],
 )  # fmt: skip
 def test_a_list_of_bars_that_is_none_is_refused(listed: Any) -> None:
     with pytest.raises(RulesError):
@@ -120,3 +120,15 @@ def test_a_bar_without_a_conclusion_may_be_written_as_text_alone() -> None:
     assert [bar.text for bar in read_bars(["direction >= 1/2", {"bar": "exact < 1"}], METRICS)] == [
         "direction >= 1/2", "exact < 1",
     ]  # fmt: skip
+
+
+def test_a_bar_that_asks_for_planned_cells_speaks_of_no_run_without_any() -> None:
+    (asks,) = read_bars([{"bar": "exact >= 1/2", "when_planned": True}], METRICS)
+    (plain,) = read_bars(["exact >= 1/2"], METRICS)
+    assert not is_judged(asks, row(0, 0, 0))
+    assert is_judged(plain, row(0, 0, 0))
+    assert is_judged(asks, row(0, 0, 3))
+    assert is_judged(asks, row(1, 3, 3))
+    # Nobody knows what was planned: it isn't passed over.
+    assert is_judged(asks, None)
+    assert judge_bar(asks, None).status == "undecided"
