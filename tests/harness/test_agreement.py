@@ -1,4 +1,4 @@
-"""Cohen's kappa is what its papers print and what the formula by hand gives, and undefined where nothing is to be told."""
+"""Cohen's kappa is what its papers print and what the formula by hand gives; undefined where nothing can be told."""
 
 from __future__ import annotations
 
