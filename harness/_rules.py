@@ -10,6 +10,8 @@
                                             out so that the frozen file reads alone; another meaning is refused
     [unmeasured]                            a policy that counts some of the unmeasured (harness._unmeasured); optional
     [[bars]]                                what the figures must come to (harness._bars); optional
+    [judge]                                 whose grades these are (harness._judged); only in a file that `harness
+                                            grade` froze, never in one that a person wrote
 
 A rule set's digest covers the file and the sources of the package modules that carry it out, so changed code under an
 unchanged file is a different rule set. The metric that `primary` names for a case's group makes its cell correct or
@@ -36,6 +38,7 @@ from blake3 import blake3
 from harness._bars import Bar, read_bars
 from harness._errors import HarnessError, RulesError
 from harness._identity import file_digest
+from harness._judged import read_judge
 from harness._suite import Suite
 from harness._unmeasured import Policy, read_policy
 from harness.suites._registry import EVERY_GROUP, Metric, Stages, stages
@@ -70,7 +73,8 @@ class RuleSet:
     `sources` holds the source bytes of every module that carries it out, by module name; `digest` covers `file` and
     `sources`. `stages` is the registry entry it belongs to, or empty for reading alone. `read`, `confirm` and `score`
     are what the three stages take; `score` holds `primary` (group to metric), `metrics` (name to kind) and what the
-    suite reads of its own. `policy` is None where the unmeasured are left out.
+    suite reads of its own. `policy` is None where the unmeasured are left out. `judge` says whose grades its scores
+    are, where a judge's joined the run that it graded; else it is None.
     """
 
     name: str
@@ -85,6 +89,7 @@ class RuleSet:
     primary: Mapping[str, str]
     policy: Policy | None = None
     bars: tuple[Bar, ...] = ()
+    judge: Mapping[str, Any] | None = None
 
     @property
     def label(self) -> str:
@@ -105,7 +110,10 @@ def load_rules(suite: Suite, name: str) -> RuleSet:
     name = name.removeprefix(f"{suite.name}/")
     file = suite.rule_file(name) if _NAME.fullmatch(name) else None
     if file is not None:
-        return _build(name, file, suite.stages, None)
+        found = _build(name, file, suite.stages, None)
+        if found.judge is not None:
+            raise RulesError(f"rule set {name}: [judge] stands only in what `harness grade` freezes; leave it out")
+        return found
     if name in builtin_names():
         return builtin_rules(name, suite.stages)
     here = [ascii(found)[1:-1] for found in suite.own_rules]
@@ -194,6 +202,7 @@ def _build(name: str, file: bytes, stage_name: str, sources: Mapping[str, bytes]
         own, metrics, primary = _score_rules(table.get("score", {}), entry)
         policy = read_policy(table["unmeasured"], metrics) if "unmeasured" in table else None
         bars = read_bars(table.get("bars", []), [metric.name for metric in metrics])
+        judge = read_judge(table["judge"]) if "judge" in table else None
     except (ValueError, HarnessError) as error:
         raise RulesError(f"rule set {name}: {error}") from None
     return RuleSet(
@@ -211,6 +220,7 @@ def _build(name: str, file: bytes, stage_name: str, sources: Mapping[str, bytes]
         primary=primary,
         policy=policy,
         bars=bars,
+        judge=judge,
     )
 
 
@@ -221,7 +231,7 @@ def _table(file: bytes) -> dict[str, Any]:
         raise RulesError(f"not UTF-8 (byte {error.start}); save it as UTF-8") from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RulesError(f"expected TOML, got text that isn't: {error}") from None
-    unknown = set(table) - {"about", "bars", *_SECTIONS}
+    unknown = set(table) - {"about", "bars", "judge", *_SECTIONS}
     if unknown:
         raise RulesError(f"unknown key {min(unknown)!a}; expected about, {', '.join(_SECTIONS)} and bars")
     if not isinstance(table.get("about", ""), str):

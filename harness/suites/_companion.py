@@ -31,6 +31,7 @@ class Made:
     `name` is what plans call the suite: a variant's is that of the suite it extends. `fixtures` are files of cases
     (cases.jsonl) by name, `rules` whole rule files by name, `prompt` the template under `prompt_name`; `arms` names the
     condition that a fixture's cells measure. `engine` and `base_url` are whom to ask where a person names nobody.
+    `trigger` are the texts of the tasks that a live target may be asked to write on, by their ids.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Made:
     arms: Mapping[str, str] = field(default_factory=dict[str, str])
     engine: str = ""
     base_url: str = ""
+    trigger: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +87,21 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class StudyTable:
     """A table of a report: plain values, in the columns' forms. `about` is one sentence on what it counts, `notes`
-    what it doesn't show."""
+    what it doesn't show; `warns` are sentences that a gate says aloud, and that fail nothing."""
 
     title: str
     about: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str | int | float | None, ...], ...]
     notes: tuple[str, ...] = ()
+    warns: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
         return {
             "title": self.title, "about": self.about,
             "columns": [{"name": each.name, "form": each.form} for each in self.columns],
-            "rows": [list(row) for row in self.rows], "notes": list(self.notes),
+            "rows": [list(row) for row in self.rows], "notes": list(self.notes), "warns": list(self.warns),
         }  # fmt: skip
 
 

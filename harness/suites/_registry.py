@@ -45,7 +45,11 @@ EVERY_GROUP = "all"
 """The group that every case is in."""
 
 _PACKAGES: Mapping[str, str] = MappingProxyType(
-    {"authority": "harness.suites.authority", "manifest": "harness.suites.manifest"}
+    {
+        "authority": "harness.suites.authority",
+        "manifest": "harness.suites.manifest",
+        "written": "harness.suites.written",
+    }
 )
 _PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from harness._messages import Asked, read_asked
 from harness._outcomes import is_reason
 from harness._outcomes import reason as known_reason
 from harness.parse import Wire
 from harness.parse._encoding import decode
-from harness.web._messages import Asked, read_asked
 from harness.web._numbers import BlobAt, Numbers, blob_at, shown_event, unreadable, why_withheld
 from harness.web._story import Item, Story, Try
 from harness.web._words import reason_words

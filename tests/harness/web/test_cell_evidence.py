@@ -15,11 +15,11 @@ import pytest
 
 from harness._attempts import Patience
 from harness._job import Job, run_job
+from harness._messages import read_asked
 from harness._run import RunOptions
 from harness._session import SilentProgress
 from harness.imports import AnswersJob, import_answers
 from harness.web._case import find_line
-from harness.web._messages import read_asked
 from ledger import Ledger
 from tests.harness.answered import FENCED, ROOT, answered_run
 from tests.harness.models import Answer, model_server

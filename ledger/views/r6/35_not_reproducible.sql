@@ -1,0 +1,14 @@
+-- Promises: every score that counts and rests on something withheld, so that nobody can derive it again. It stays, and
+-- stays counted.
+
+CREATE VIEW not_reproducible AS
+SELECT
+  scores.run AS run,
+  scores.cell AS cell,
+  cell.candidate AS candidate,
+  scores.rules AS rules,
+  scores.seq AS seq
+FROM resting_on_withheld AS resting
+CROSS JOIN scores ON scores.seq = resting.seq
+LEFT JOIN cell_candidates AS cell ON cell.run = scores.run AND cell.cell = scores.cell
+WHERE resting.kind = 'score';
