@@ -57,8 +57,8 @@ class _Cell:
 def narrow(ledger: Ledger, report: RunReport, conditions: Sequence[Condition] = (), by: str = "") -> RunReport:
     """The report with its figures over the cases that meet every condition, and with `groups` by the key `by`.
 
-    Bars and predictions are of whole runs and are left out of a part. Raises UsageError for conditions that no case
-    meets and for a key that no case has, RefusedError where the frozen cases were withheld.
+    Bars, predictions and a suite's own tables are of whole runs and are left out of a part. Raises UsageError for
+    conditions that no case meets and for a key that no case has, RefusedError where the frozen cases were withheld.
     """
     if by:
         check_key(by, "--by")
@@ -69,6 +69,7 @@ def narrow(ledger: Ledger, report: RunReport, conditions: Sequence[Condition] = 
     kept = keep(placed, conditions)
     data = dict(report.data)
     if conditions:
+        data = {name: each for name, each in data.items() if name not in ("study", "bars_not_judged")}
         names = {(fixture, case.id) for fixture, case in kept}
         cells = [each for each in cells if each.place in names]
         data |= {

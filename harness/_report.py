@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
 from harness._report_data import Data, collect, with_intervals
 from harness._report_document import BY_CASE, between, figure_of, interval_heading, percent
+from harness._report_study import study_text, warnings_in
 from harness._session import UNFINISHED
 from harness._spend import spend_said, spend_tables
 from ledger import Ledger, over_views, printable, run_status, standing_scoreboard
@@ -54,6 +55,8 @@ class RunReport:
     def check_gate(self) -> None:
         """Raises UsageError where no bar is set: a gate that nothing can fail would pass whatever it is shown."""
         if not self.data["bars"] and not self.data["bars_unread"]:
+            if self.data.get("bars_not_judged"):
+                raise UsageError("--gate: no planned cell is of a metric that a bar speaks of, so nothing could fail")
             shown = ", ".join(row["rules"] for row in self.data["rules"]) or "none"
             raise UsageError(f"--gate: no rule set that is shown sets a bar ({shown}); [[bars]] in a rule file would")
 
@@ -65,6 +68,10 @@ class RunReport:
         if self.gate() == 3:
             said.append(f"run {self.run} is unfinished ({self.status}); `harness resume {self.run}` asks the rest")
         return said
+
+    def warnings(self) -> list[str]:
+        """What a gate says aloud without failing the run for it."""
+        return warnings_in(self.data.get("study", []))
 
     def gate(self) -> int:
         """The exit status of a run held to its bars: 3 when it is unfinished, 1 when a bar isn't met, else 0."""
@@ -106,7 +113,7 @@ class RunReport:
             "spend": data["spend"],
             **{name: data[name] for name in same},
             **self.history.as_json(),
-            **{name: data[name] for name in ("subset", "groups") if name in data},
+            **{name: data[name] for name in ("bars_not_judged", "study", "subset", "groups") if name in data},
             "receipt": data["receipt"],
         }
 
@@ -224,6 +231,12 @@ def render_report(report: RunReport) -> Sequence[object]:
         ]  # fmt: skip
         lines += [("(unreadable)", each["rules"], "", "", "undecided", each["why"]) for each in data["bars_unread"]]
         shown.append(_table("Bars; undecided is no pass", ("bar", "rules", "candidate", "figure", "status", ""), lines))
+    shown += [
+        _text(
+            f"{each['bar']} of {each['rules']} isn't judged for {each['candidate']}: no planned cell is of its metric."
+        )
+        for each in data.get("bars_not_judged", [])
+    ]
     for held in data["predictions"]:
         title = f"Prediction {held['name']} (event {held['event']}, {held['standing']}: {held['because']})"
         lines = [
@@ -239,6 +252,8 @@ def render_report(report: RunReport) -> Sequence[object]:
         ]
         lines += [("(unreadable)", "", "", "", "undecided", held["unread"])] if held["unread"] else []
         shown.append(_table(title, ("expected", "rules", "candidate", "figure", "status", ""), lines))
+    for each in data.get("study", []):
+        shown += _study_tables(each)
     if data["unmeasured"]:
         names = ("candidate", "rules", "stage", "reason", "domain", "count")
         shown.append(_counts("Unmeasured, by reason", names, data["unmeasured"]))
@@ -336,16 +351,34 @@ def _group_tables(data: Data) -> list[object]:
     return [*tables, *map(_text, said)]
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> object:
+def _table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], right: Collection[str] = ("cells",)
+) -> object:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(title=_text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name in columns:
-        table.add_column(name, overflow="fold", justify="right" if name == "cells" else "left")
+        table.add_column(name, overflow="fold", justify="right" if name in right else "left")
     for row in rows:
         table.add_row(*(_text(value) for value in row))
     return table
+
+
+def _study_tables(found: Mapping[str, Any]) -> Iterator[object]:
+    """The tables that the suite brings, each with what it counts and what it doesn't show."""
+    for table in found["tables"]:
+        columns = table["columns"]
+        rows = [
+            [study_text(value, column["form"]) for value, column in zip(row, columns, strict=True)]
+            for row in table["rows"]
+        ]
+        right = {column["name"] for column in columns if column["form"] != "text"}
+        title = f"{table['title']}: {found['candidate']} under {found['rules']}"
+        yield _table(title, [column["name"] for column in columns], rows, right)
+        for said in (*table["warns"], table["about"], *table["notes"]):
+            yield _text(said)
+        yield _text("")
 
 
 def _counts(title: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> object:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from harness._bars import is_judged, judge_bar
@@ -20,6 +21,7 @@ from harness._repeats import majorities, passes
 from harness._replaced import replaced
 from harness._rules import RuleSet
 from harness._spend import spend_of
+from harness._study import studies
 from harness._thaw import thaw_rules
 from ledger import Ledger, LedgerError, as_of, over_views
 
@@ -30,7 +32,7 @@ __all__ = [
 REPORT_FORMAT = "eval-ledger/report"
 REPORT_VERSION = 1
 """The version of the data's form: keys are added under the same version, and never change their meaning."""
-RENDERER = 3
+RENDERER = 4
 """Raised with every change of what the same data look like: a report of another renderer is held against the bytes that
 the ledger recorded, and not drawn again."""
 
@@ -140,7 +142,9 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         each["policy"] = policy.name if policy is not None else None
     first = next((each["first_response"] for each in tried), None)
     candidates = [str(each) for each in json.loads(row["candidates"])]
-    bars, unread = _bars(board, thawed, candidates)
+    bars, unread, aside = _bars(board, thawed, candidates)
+    readable = {label: each for label, each in thawed.items() if isinstance(each, RuleSet)}
+    study = studies(ledger, then.rows, run, readable, candidates)
     frozen = _frozen(then, run, list(freezes.values()), first)
     return {
         "report": REPORT_FORMAT,
@@ -169,7 +173,9 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         "repeatability": _repeatability(then, run, kept, row["epochs"]),
         "bars": bars,
         "bars_unread": unread,
+        **({"bars_not_judged": aside} if aside else {}),
         "predictions": _predictions(ledger, run, size, kept),
+        **({"study": study} if study else {}),
         "other_rules": [
             {name: each[name] for name in ("rules", "freeze", "standing", "because")} for each in tried
             if each["rules"] not in kept
@@ -281,17 +287,20 @@ def _thawed(ledger: Ledger, freeze: int | None) -> RuleSet | str:
 
 def _bars(
     board: Sequence[Mapping[str, Any]], thawed: Mapping[str, RuleSet | str], candidates: Sequence[str]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Every bar of every rule set, for each candidate; and the rule sets whose bars nobody can read any more."""
+) -> tuple[list[Data], list[Data], list[Data]]:
+    """Every bar of every rule set, for each candidate; the rule sets whose bars nobody can read any more; and the bars
+    that aren't judged, since no planned cell is of their metric."""
     rows = {(row["rules"], row["candidate"], row["metric"]): row for row in board}
-    judged = [
-        {"rules": label, **judge_bar(bar, rows.get((label, candidate, bar.metric)), candidate).as_json()}
-        for label, rules in thawed.items() if isinstance(rules, RuleSet)
-        for bar in rules.bars
-        for candidate in candidates
-        if is_judged(bar, rows.get((label, candidate, bar.metric)))
-    ]  # fmt: skip
-    return judged, [{"rules": label, "why": why} for label, why in thawed.items() if isinstance(why, str)]
+    judged: list[Data] = []
+    aside: list[Data] = []
+    for label, rules in thawed.items():
+        for bar, candidate in product(rules.bars if isinstance(rules, RuleSet) else (), candidates):
+            row = rows.get((label, candidate, bar.metric))
+            if is_judged(bar, row):
+                judged.append({"rules": label, **judge_bar(bar, row, candidate).as_json()})
+            else:
+                aside.append({"rules": label, "candidate": candidate, "bar": bar.text, "metric": bar.metric})
+    return judged, [{"rules": label, "why": why} for label, why in thawed.items() if isinstance(why, str)], aside
 
 
 def _predictions(ledger: Ledger, run: str, size: int, kept: frozenset[str]) -> list[dict[str, Any]]:

@@ -7,16 +7,29 @@ become markup. What isn't wrapped is this module's own wording.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
+from harness._report_blocks import (
+    Block,
+    Cell,
+    Chart,
+    Document,
+    EventSeq,
+    Grid,
+    Heading,
+    Name,
+    RunId,
+    Sentence,
+    Text,
+)
+from harness._report_study import study_blocks
 from harness._spend import SPEND_NAMES, spend_said, spend_tables
 
 __all__ = [
-    "BY_CASE", "Block", "Chart", "Document", "EventSeq", "Grid", "Heading", "Name", "RunId", "Sentence", "between",
-    "document", "figure_of", "interval_heading", "notices", "origins", "percent",
+    "BY_CASE", "Block", "Cell", "Chart", "Document", "EventSeq", "Grid", "Heading", "Name", "RunId", "Sentence",
+    "Text", "between", "document", "figure_of", "interval_heading", "notices", "origins", "percent",
 ]  # fmt: skip
 
 BY_CASE = (
@@ -25,68 +38,6 @@ BY_CASE = (
 )
 
 Row = Mapping[str, Any]
-Tone = Literal["", "bad", "good", "quiet"]
-
-
-class Name(str):
-    """Text that somebody else wrote."""
-
-    __slots__ = ()
-
-
-class RunId(Name):
-    """The id of a run: a format that can lead there does."""
-
-    __slots__ = ()
-
-
-class EventSeq(str):
-    """The seq of an event: a format that can lead there does."""
-
-    __slots__ = ()
-
-
-Text = str | Name | EventSeq
-Cell = Text | Sequence[Text]
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A heading; `level` 1 is the title."""
-
-    level: int
-    text: Sequence[Text]
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence, put together from words and names. `tone` says how loudly."""
-
-    parts: Sequence[Text]
-    tone: Tone = ""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table. `right` names the columns of numbers; `caption` says what the table holds."""
-
-    caption: Sequence[Text]
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    right: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A picture of rows that a table shows too: formats without pictures leave it out."""
-
-    kind: Literal["intervals", "failures"]
-    title: Sequence[Text]
-    rows: Sequence[Row]
-
-
-Block = Heading | Sentence | Grid | Chart
-Document = Sequence[Block]
 
 
 def percent(value: float | None) -> str:
@@ -124,6 +75,7 @@ def document(data: Mapping[str, Any]) -> Document:
         *_scoreboard(data),
         *_bars(data),
         *_predictions(data.get("predictions", [])),
+        *study_blocks(data.get("study", [])),
         *_unmeasured(data),
         *_spend(data.get("spend")),
         *_reading(data),
@@ -269,7 +221,8 @@ def _marks(row: Row) -> list[str]:
 
 def _bars(data: Mapping[str, Any]) -> Iterable[Block]:
     bars: Sequence[Row] = data["bars"]
-    if not bars and not data["bars_unread"]:
+    aside: Sequence[Row] = data.get("bars_not_judged", [])
+    if not bars and not data["bars_unread"] and not aside:
         return
     yield Heading(2, ["Bars"])
     for each in data["bars_unread"]:
@@ -287,6 +240,9 @@ def _bars(data: Mapping[str, Any]) -> Iterable[Block]:
             yield Sentence(
                 [Name(bar["bar"]), f" {bar['status']} for ", Name(bar["candidate"]), ": ", Name(bar["fails"])], "bad"
             )
+    for each in aside:
+        said: list[Text] = [Name(each["bar"]), " of ", Name(each["rules"]), " isn't judged for "]
+        yield Sentence([*said, Name(each["candidate"]), ": no planned cell is of it."])
 
 
 def _predictions(predictions: Sequence[Row]) -> Iterable[Block]:

@@ -109,7 +109,8 @@ def test_a_mean_is_held_against_a_bar_too() -> None:
 @pytest.mark.parametrize(
     "listed",
     [{}, "x", [1], [{}], [{"bar": 1}], [{"bar": "exact >= 1/2", "fails": 3}],
-     [{"bar": "exact >= 1/2", "when": "x"}], [{"bar": "exact >= 1/2", "when_planned": 1}], [{"bar": "exact >= 1/2"}, {"bar": "exact >= 2/4"}]],
+     [{"bar": "exact >= 1/2", "when": "x"}], [{"bar": "exact >= 1/2", "when_planned": 1}],
+     [{"bar": "exact >= 1/2"}, {"bar": "exact >= 2/4"}]],
 )  # fmt: skip
 def test_a_list_of_bars_that_is_none_is_refused(listed: Any) -> None:
     with pytest.raises(RulesError):
