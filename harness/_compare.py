@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from harness._caveats import caveats
@@ -27,9 +28,12 @@ from harness._filter import (
 )
 from harness._fingerprint import freeze_of, plan_of
 from harness._pairs import Answer, CaseKey, Missing, Pair, metric_pairs, missing_of, pair_up, read_side
+from harness._rules import RuleSet
 from harness._sides import Duel, Side, name_duels
+from harness._study import contrasted, has_contrast, read_records
 from harness._suite import Case
-from harness._thaw import thaw_cases
+from harness._thaw import thaw_cases, thaw_rules
+from harness.suites._companion import Record, StudyTable
 from ledger import Ledger, over_views
 
 __all__ = ["Compared", "Comparison", "compare"]
@@ -58,7 +62,7 @@ class Compared:
 
     `cases` counts the cases that both sides planned, `missing` lists what either lacks. `unshared` names metrics that
     one side alone has. `repeatability` has, by side, cases, repeated and changed. `stages` lists, for one run under
-    two rule sets, which stage moved each cell that flipped.
+    two rule sets, which stage moved each cell that flipped. `study` are the tables that the suite itself brings.
     """
 
     duel: Duel
@@ -72,6 +76,7 @@ class Compared:
     repeatability: Mapping[str, Mapping[str, int]] | None = None
     stages: tuple[Mapping[str, Any], ...] = ()
     groups: tuple[Group, ...] = ()
+    study: tuple[StudyTable, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
@@ -91,6 +96,7 @@ class Compared:
                 {"group": each.name, "cases": each.cases, "metrics": [found.as_json() for found in each.metrics]}
                 for each in self.groups
             ],
+            **({"study": [each.as_json() for each in self.study]} if self.study else {}),
         }  # fmt: skip
 
 
@@ -206,7 +212,29 @@ def _compared(
             each for each in (_stages(ledger, duel) if duel.mode == "rules" else ())
             if not filters or each["cell"] in {answer.cell for answer in left}
         ),
+        study=_study(ledger, duel, left, right),
     )  # fmt: skip
+
+
+def _study(ledger: Ledger, duel: Duel, left: Sequence[Answer], right: Sequence[Answer]) -> tuple[StudyTable, ...]:
+    """What the suite says of the two sides' cells; nothing where it brings no tables or a rule set can't be read."""
+    try:
+        ours, theirs = (thaw_rules(ledger, freeze_of(ledger, side.run, side.rules)) for side in (duel.a, duel.b))
+    except HarnessError:
+        return ()
+    if not has_contrast(ours, theirs):
+        return ()
+
+    def records(side: Side, rules: RuleSet, kept: Sequence[Answer]) -> list[Record]:
+        cells = {each.cell for each in kept}
+        found = read_records(ledger, partial(_rows, ledger), side.run, rules, cells=cells)
+        return [each for each in found if each.candidate == side.candidate]
+
+    return contrasted(records(duel.a, ours, left), records(duel.b, theirs, right), ours, theirs)
+
+
+def _rows(ledger: Ledger, query: str, parameters: Sequence[Any]) -> list[dict[str, Any]]:
+    return ledger.rows(over_views(query), parameters)
 
 
 def _cases_of(
@@ -228,8 +256,6 @@ def _cases_of(
 
 def _directions(ledger: Ledger, side: Side) -> dict[str, bool]:
     """Which way each metric is better, by the frozen rule file; empty where it can't be read any more."""
-    from harness._thaw import thaw_rules
-
     try:
         found = thaw_rules(ledger, freeze_of(ledger, side.run, side.rules))
     except HarnessError:

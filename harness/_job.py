@@ -38,7 +38,8 @@ __all__ = [
 @dataclass(frozen=True)
 class Job:
     """What a person asked for, as they named it. `matrix` stands in the place of `engines`, `base_urls`, `parameters`
-    and `stream` where it is given; `filters` keep the cases that meet them, and `note` is noted on the run."""
+    and `stream` where it is given; `filters` keep the cases that meet them, and `note` is noted on the run. With `gate`
+    the run will be held to its bars, so there have to be some."""
 
     suite: str
     engines: Sequence[str]
@@ -51,6 +52,7 @@ class Job:
     filters: Sequence[str] = ()
     note: str = ""
     purse: Purse = field(default_factory=Purse)
+    gate: bool = False
 
     def specs(self) -> tuple[Spec, ...]:
         """Every candidate that was asked for. Raises UsageError."""
@@ -90,6 +92,13 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
         except RecursionError:
             raise UsageError(f"-M: the value of {name!r} is nested too deeply to be read") from None
     return found
+
+
+def _check_gate(job: Job, rules: Sequence[RuleSet]) -> None:
+    """Raises UsageError where a gate was asked for that nothing can fail: told before anything is spent."""
+    if job.gate and not any(each.bars for each in rules):
+        named = ", ".join(each.name for each in rules)
+        raise UsageError(f"--gate: no rule set of the run sets a bar ({named}); [[bars]] in a rule file would")
 
 
 def _load(suite_name: str, rule_names: Sequence[str]) -> tuple[Suite, tuple[Fixture, ...], list[RuleSet]]:
@@ -177,6 +186,7 @@ def run_job(
     """
     specs, conditions = job.specs(), read_filters(job.filters)
     suite, fixtures, rules = _load(job.suite, job.rules)
+    _check_gate(job, rules)
     with ExitStack() as stack:
         candidates = _candidates(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
@@ -199,6 +209,7 @@ def dry_run(job: Job, db: Path) -> Estimate:
     """What the job would ask and may cost. Refuses what `run_job` would refuse; sends nothing and writes nothing."""
     specs, conditions = job.specs(), read_filters(job.filters)
     suite, fixtures, rules = _load(job.suite, job.rules)
+    _check_gate(job, rules)
     with ExitStack() as stack:
         candidates = _candidates(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)

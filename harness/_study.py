@@ -23,11 +23,12 @@ from harness.suites._companion import Record, StudyTable, companion
 from ledger import Ledger
 from ledger.kinds import Plan
 
-__all__ = ["Rows", "contrasted", "read_records", "studies"]
+__all__ = ["Rows", "contrasted", "has_contrast", "read_records", "studies"]
 
 Rows = Callable[[str, Sequence[Any]], list[dict[str, Any]]]
 """Runs a query over the views and over `events`, as of some event of the chain."""
 
+_GRADED = "graded"
 _CELLS = "SELECT cell, body FROM events WHERE run = ? AND kind = 'cell' ORDER BY cell"
 _SCORES = (
     "SELECT cell, causes, body FROM events WHERE run = ? AND kind = 'score' AND body ->> '$.rules' = ? ORDER BY seq"
@@ -45,13 +46,18 @@ def studies(
         study = companion(rule_set.stages).study
         if study is None:
             continue
-        records = read_records(ledger, rows, run, label)
+        records = read_records(ledger, rows, run, rule_set)
         for candidate in candidates:
             tables = study([each for each in records if each.candidate == candidate], rule_set.score)
             if tables:
                 given = [each.as_json() for each in tables]
                 found.append({"rules": label, "candidate": candidate, "tables": given})
     return found
+
+
+def has_contrast(ours: RuleSet, theirs: RuleSet) -> bool:
+    """Whether a suite has tables that hold two sides against each other under these rule sets."""
+    return ours.stages == theirs.stages and companion(ours.stages).contrast is not None
 
 
 def contrasted(
@@ -63,18 +69,25 @@ def contrasted(
 
 
 def read_records(
-    ledger: Ledger, rows: Rows, run: str, rules: str, *, cells: Collection[int] | None = None
+    ledger: Ledger, rows: Rows, run: str, rules: RuleSet, *, cells: Collection[int] | None = None
 ) -> list[Record]:
-    """The cells of a run that have a score under a rule set, in order; `cells` keeps only these."""
+    """The cells of a run that have a score under a rule set, in order; `cells` keeps only these.
+
+    Under the rule set of a judge whose grades joined the run, the case's gold is another suite's, and none is given:
+    each cell is of the arm "graded".
+    """
+    label = rules.label
     plan = Plan.model_validate_json(rows(_PLAN, (run,))[0]["body"])
-    golds = _golds(ledger, plan)
-    confirms = {int(row["seq"]): json.loads(row["body"]) for row in rows(_CONFIRMS, (run, rules))}
-    scores = {int(row["cell"]): row for row in rows(_SCORES, (run, rules))}
+    golds = _golds(ledger, plan if rules.judge is None else plan.model_copy(update={"fixtures": []}))
+    confirms = {int(row["seq"]): json.loads(row["body"]) for row in rows(_CONFIRMS, (run, label))}
+    scores = {int(row["cell"]): row for row in rows(_SCORES, (run, label))}
     found: list[Record] = []
     for row in rows(_CELLS, (run,)):
         cell = int(row["cell"])
         if cell in scores and (cells is None or cell in cells):
             planned = json.loads(row["body"]) if row["body"] is not None else _withheld(plan, cell)
+            if rules.judge is not None:
+                planned["arm"] = _GRADED
             score = scores[cell]
             rests_on = (confirms[seq] for seq in json.loads(score["causes"]) if seq in confirms)
             found.append(_record(cell, planned, json.loads(score["body"]), next(rests_on, None) or {}, golds))

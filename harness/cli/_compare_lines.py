@@ -12,12 +12,14 @@ from harness._compare import Compared, Comparison
 from harness._contrast import Contrast, shown_difference, shown_p, shown_range
 from harness._filter import NO_GROUP
 from harness._pairs import Missing
+from harness._report_study import study_text
 from ledger.cli import table
 
 __all__ = ["compare_lines"]
 
 _SHOWN = 12
 _GROUPS_SHOWN = 50
+_STUDIED = 50
 _COLUMNS = ("metric", "A", "B", "both", "only A", "only B", "neither", "A - B", "95% interval", "exact McNemar p")
 _OPTIONAL = frozenset({"both", "only A", "only B", "neither", "exact McNemar p"})
 _UNSHOWN = "the JSON form has all"
@@ -92,6 +94,7 @@ def _numbers(pair: Compared) -> Iterator[str]:
         yield f"On one side alone, and not compared: {', '.join(pair.unshared)}"
     yield from _flips(pair)
     yield from _missing(pair.missing)
+    yield from _study(pair)
     for name, row in (pair.repeatability or {}).items():
         if row["repeated"]:
             yield (
@@ -116,6 +119,21 @@ def _groups(pair: Compared, by: str) -> Iterator[str]:
     if len(pair.groups) > len(some):
         yield f"{len(pair.groups) - len(some)} of the {len(pair.groups)} groups are left out here; {_UNSHOWN}"
     yield "The more groups, the likelier one of them stands out by chance: no p here is corrected for that."
+
+
+def _study(pair: Compared) -> Iterator[str]:
+    for each in pair.study:
+        yield ""
+        yield f"{each.title}: {each.about}"
+        columns = [column.name for column in each.columns]
+        lines = [
+            [study_text(value, column.form) for value, column in zip(row, each.columns, strict=True)]
+            for row in each.rows
+        ]
+        yield from table(columns, lines[:_STUDIED])
+        if len(lines) > _STUDIED:
+            yield f"  and {len(lines) - _STUDIED} more; {_UNSHOWN}"
+        yield from each.notes
 
 
 def _filled(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:

@@ -86,7 +86,7 @@ def report(
         show(found)
     if not gate:
         return 0
-    for sentence in found.misses():
+    for sentence in (*found.misses(), *found.warnings()):
         tell(sentence)
     return found.gate()
 

@@ -94,6 +94,9 @@ def run(
             "--reuse/--no-reuse", help="Take over earlier answers to the very same requests of the same cells."
         ),
     ] = None,
+    gate: Annotated[
+        bool, typer.Option("--gate", help="Then exit 1 when a bar isn't met, as `harness report --gate` does.")
+    ] = False,
     log_json: LogJson = False,
     prices: Prices = "",
     max_cost: MaxCost = "",
@@ -103,7 +106,8 @@ def run(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Run a suite, or what eval.toml says. Exit 0, or 3 when a cell ended in an error or was never asked."""
+    """Run a suite, or what eval.toml says. Exit 0, or 3 when a cell ended in an error or was never asked; with --gate 1
+    when a bar isn't met."""
     from dataclasses import replace
 
     from harness._asked import Flags, read_asked
@@ -124,7 +128,7 @@ def run(
     for sentence in asked.notes:
         tell(sentence)
     purse = open_purse(asked.prices or "", asked.max_cost or "", asked.max_tokens_total, pilot)
-    job = replace(asked.job, purse=purse)
+    job = replace(asked.job, purse=purse, gate=gate)
     if dry_run:
         from harness._job import dry_run as estimated
 
@@ -161,7 +165,10 @@ def run(
     words(f"run {finished.run} is {status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")
     if finished.failed or finished.status in ("interrupted", "aborted"):
         words(f"`harness resume {finished.run} --db {_shown(db)}` asks what is unfinished.")
-    return 3 if finished.failed or finished.status == "aborted" else 0
+    if gate:
+        for sentence in (*done.report.misses(), *done.report.warnings()):
+            tell(printable(sentence))
+    return 3 if finished.failed or finished.status == "aborted" else done.report.gate() if gate else 0
 
 
 def _shown(db: Path) -> str:
