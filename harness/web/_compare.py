@@ -18,6 +18,7 @@ from harness._errors import HarnessError
 from harness._sides import Duel, name_duels
 from harness.web._flipped import Turned, turned
 from harness.web._offers import Offers, offers
+from harness.web._study import Table, tables
 from ledger import LedgerError, printable
 from ledger.web import Crumb, Desk, Figure, Kept, Page, Source, View, cli, readable
 
@@ -103,6 +104,7 @@ class Pairing:
     lacks: Sequence[Lack]
     repeats: Sequence[tuple[str, Figure, Figure]]
     turned: Turned | None
+    studied: Sequence[Table] = ()
 
     @property
     def differs(self) -> bool:
@@ -192,6 +194,7 @@ def _pairing(view: View, source: Source, at: int, pair: Compared, *, whole: bool
     return Pairing(
         pair, at, metrics, source.at(f"{here}/cases", pair.cases) if pair.shown else None, _lacks(pair), repeats,
         turned(view, source, at, pair) if whole and pair.shown else None,
+        tables(source, f"{here}/study", [each.as_json() for each in pair.study]),
     )  # fmt: skip
 
 

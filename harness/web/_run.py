@@ -19,6 +19,7 @@ from harness.web._money import money
 from harness.web._named import goes_on, run_named
 from harness.web._quote import select
 from harness.web._stood import comparisons, newest_of_suite, plan_candidates, reports_of
+from harness.web._study import run_tables
 from harness.web._words import sentence
 from ledger import Ledger, over_views, run_status
 from ledger.web import Crumb, Desk, Kept, Page, PageMissing, View, cli, readable, sql
@@ -91,7 +92,7 @@ def _whole(view: View, run: str, head: Row, facts: Kept[RunFacts]) -> dict[str, 
         "notices": [sentence(view, each) for each in notices(data)],
         "origins": [sentence(view, each) for each in origins(data)],
         "notes": report.history.notes, "boards": boards(view, data),
-        "bars": _bars(data),
+        "bars": _bars(data), "aside": data.get("bars_not_judged", ()), "studies": run_tables(data),
         "predictions": _predictions(data), "failures": failures(view, data), "flags": flags(data),
         "repeats": _repeats(data), "money": money(data, facts.value.dearest), "timing": facts.value.timing,
         "reports": reports_of(view.ledger, run),
