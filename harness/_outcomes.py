@@ -53,6 +53,7 @@ _ALL: Final[tuple[Reason, ...]] = (
     # What the model wrote.
     *_group("ambiguous", "parse", "model", "never", {
         "two_candidates": "The text holds two or more different answers; none is chosen.",
+        "two_vectors": "The judge's reply holds the scores of more than one judgement; none is chosen.",
     }),
     *_group("ambiguous", "parse", "provider", "never", {
         "many_choices": "The provider returned several choices where one was asked for; none is chosen.",
@@ -121,6 +122,12 @@ _ALL: Final[tuple[Reason, ...]] = (
         "tool_call": "The model called a tool; it was not given one, or was asked for text.",
         "tool_call_like": "The answer is shaped like a tool call; it is not unwrapped.",
         "schema_violation": "The answer doesn't fit the JSON schema of the rule set.",
+        "missing_criterion": "A judgement has no score for a criterion of the rubric.",
+        "unexpected_criterion": "A judgement holds a key that is no criterion of the rubric, no claim and no comment.",
+        "score_not_integer": "A score of a judgement is not a whole number.",
+        "score_out_of_range": "A score of a judgement is not on the scale of its criterion; it is not moved onto it.",
+        "missing_flags": "A judgement says nothing of a flag that the rubric has.",
+        "bad_flags": "The flags of a judgement are not the rubric's, or not said to be raised or not.",
     }),
     # What the provider's interface said.
     *_group("error", "api", "provider", "never", {
@@ -179,7 +186,10 @@ _ALL: Final[tuple[Reason, ...]] = (
         "case_unusable": "The rule set can't score this case: it lacks the options, or the source, that answers need.",
         "gold_unusable": "The rule set can't score this case: its gold has no form that the scorer compares.",
     }),
-    Reason("not_asked", "not_asked", "harness", "harness", "never", "The model was never asked."),
+    *_group("not_asked", "harness", "harness", "never", {
+        "not_asked": "The model was never asked.",
+        "not_graded": "The answer was never shown to the judge.",
+    }),
     Reason(
         "fate_unknown", "fate_unknown", "harness", "harness", "never",
         "The request may have been sent and no reply was recorded, so nobody knows what became of it.",

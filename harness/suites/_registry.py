@@ -48,6 +48,8 @@ _PACKAGES: Mapping[str, str] = MappingProxyType(
     {
         "authority": "harness.suites.authority",
         "manifest": "harness.suites.manifest",
+        "pairwise": "harness.suites.pairwise",
+        "rubric": "harness.suites.rubric",
         "written": "harness.suites.written",
     }
 )

@@ -1,0 +1,162 @@
+"""The normaliser: one object with one vector of scores out of a judge's reply, or the reason why there is none.
+
+Nothing is clamped, rescaled or filled in. What a judge says of its own total and verdict goes along as a claim, beside
+what the scores come to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Literal
+
+from harness._json import JSON
+from harness._outcomes import Status
+from harness.judging import RESERVED, Claim, Rubric, class_of_total, exact, judge
+from harness.suites._registry import Answer
+
+__all__ = ["answer", "schema"]
+
+Fault = Literal[
+    "two_vectors", "missing_criterion", "unexpected_criterion", "score_not_integer", "score_out_of_range",
+    "missing_flags", "bad_flags",
+]  # fmt: skip
+_MOST_WRITTEN = 40
+"""Characters of a judge's total that are kept: more digits are no total."""
+_MOST_DIGITS = 4_000
+"""Python reads no integer of more digits; one of them comes as a Decimal, and is a whole number all the same."""
+
+
+def schema(value: JSON, /) -> tuple[str | None, JSON]:
+    """A judgement is an object."""
+    if isinstance(value, Mapping):
+        return None, value
+    if value is None or isinstance(value, bool):
+        return ("null" if value is None else "boolean") + "_not_object", None
+    named = "list" if isinstance(value, list) else "string" if isinstance(value, str) else "number"
+    return f"{named}_not_object", None
+
+
+def answer(value: JSON, case_input: JSON, rules: Mapping[str, object]) -> Answer:
+    """The judgement that a reply holds, with what follows from it. Its value:
+
+    {"scores": {criterion: int}, "flags": [id], "total": number as text | null, "total_class", "said": "pass" | "fail" |
+    null, "claim", "sum": int, "weighted": number as text, "share": fraction as text, "quality", "security", "verdict",
+    "blocked_by": [what]}
+    """
+    rubric = Rubric.of_rules(rules)
+    if not isinstance(value, Mapping):
+        return _none("missing_criterion")
+    vector = _vector(value, rubric)
+    if isinstance(vector, str):
+        return _none(vector)
+    raised = _flags(value, rubric)
+    if isinstance(raised, str):
+        return _none(raised)
+    judged = judge(rubric, vector, raised)
+    said, claim = _claim(value.get("verdict"), rubric, passes=judged.verdict == "pass")
+    return Answer({
+        "scores": dict(vector), "flags": [name for name in rubric.flag_ids if name in raised],
+        "total": _written(value.get("total")), "total_class": class_of_total(rubric, judged, value.get("total")),
+        "said": said, "claim": claim, "sum": judged.total, "weighted": exact(judged.weighted),
+        "share": str(judged.share), "quality": judged.quality, "security": judged.security, "verdict": judged.verdict,
+        "blocked_by": list(judged.blocked_by),
+    })  # fmt: skip
+
+
+def _none(reason: Fault) -> Answer:
+    status: Status = "ambiguous" if reason == "two_vectors" else "wrong_shape"
+    return Answer(None, status, reason)
+
+
+def _vector(reply: Mapping[str, JSON], rubric: Rubric) -> Mapping[str, int] | Fault:
+    ids = frozenset(rubric.ids)
+    nested = "scores" in reply
+    if (nested and not ids.isdisjoint(reply)) or _holds_another(reply, ids, nested=nested):
+        return "two_vectors"
+    there = reply["scores"] if nested else reply
+    if not isinstance(there, Mapping) or not ids <= set(there):
+        return "missing_criterion"
+    known = {*RESERVED, *rubric.reply.comments}
+    if set(reply) - known - ids or (nested and set(there) - ids):
+        return "unexpected_criterion"
+    scores: dict[str, int] = {}
+    faults: list[Fault] = []
+    for each in rubric.criteria:
+        score = there[each.id]
+        if isinstance(score, Decimal) and _is_long(score):
+            faults.append("score_out_of_range")
+        elif isinstance(score, bool) or not isinstance(score, int):
+            return "score_not_integer"
+        elif not each.least <= score <= each.most:
+            faults.append("score_out_of_range")
+        else:
+            scores[each.id] = score
+    return faults[0] if faults else scores
+
+
+def _is_long(score: Decimal) -> bool:
+    return score.is_finite() and score.as_tuple().exponent == 0 and score.adjusted() >= _MOST_DIGITS
+
+
+def _holds_another(reply: Mapping[str, JSON], ids: frozenset[str], *, nested: bool) -> bool:
+    """Whether a second vector stands anywhere inside: an object with a number for every criterion.
+
+    Words about each criterion are no vector.
+    """
+    top = [item for key, item in reply.items() if not (nested and key == "scores")]
+    if nested and isinstance(reply["scores"], Mapping):
+        top += list(reply["scores"].values())
+    return any(
+        ids <= set(each) and all(isinstance(each[name], int | Decimal) for name in ids) for each in _objects(top)
+    )
+
+
+def _objects(items: Sequence[JSON]) -> Iterator[Mapping[str, JSON]]:
+    waiting = list(items)
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            yield item
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+
+
+def _flags(reply: Mapping[str, JSON], rubric: Rubric) -> frozenset[str] | Fault:
+    """The ids that are raised: a list of them, or an object that answers for every one with true or false."""
+    declared = frozenset(rubric.flag_ids)
+    if "flags" not in reply:
+        return "missing_flags" if declared else frozenset()
+    given = reply["flags"]
+    if isinstance(given, list):
+        named = frozenset(each for each in given if isinstance(each, str) and each in declared)
+        return named if all(isinstance(each, str) and each in declared for each in given) else "bad_flags"
+    if not isinstance(given, Mapping) or not declared >= set(given):
+        return "bad_flags"
+    if not all(isinstance(each, bool) for each in given.values()):
+        return "bad_flags"
+    # Silence about a flag is no word that it isn't raised.
+    return "missing_flags" if declared - set(given) else frozenset(name for name, raised in given.items() if raised)
+
+
+def _claim(given: JSON, rubric: Rubric, *, passes: bool) -> tuple[str | None, Claim]:
+    if given is None:
+        return None, "missing"
+    word = given.strip().casefold() if isinstance(given, str) else None
+    if word in rubric.reply.passes:
+        return "pass", "match" if passes else "pass_over_fail"
+    if word in rubric.reply.fails:
+        return "fail", "fail_over_pass" if passes else "match"
+    return None, "invalid"
+
+
+def _written(total: JSON) -> str | None:
+    """A judge's total as text, where it is a number that somebody could read."""
+    if isinstance(total, bool) or not isinstance(total, int | Decimal):
+        return None
+    number = Decimal(total)
+    if not number.is_finite() or len(number.as_tuple().digits) > _MOST_WRITTEN:
+        return None
+    text = str(number)
+    return text if len(text) <= _MOST_WRITTEN else None
