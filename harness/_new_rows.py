@@ -20,7 +20,7 @@ from harness._errors import UsageError
 from harness._json import JSONError, members
 from ledger import printable
 
-__all__ = ["Row", "Table", "read_table"]
+__all__ = ["Row", "Table", "read_csv", "read_table"]
 
 _MOST: Final = 512 * 2**20
 _CELL: Final = 32 * 2**20
@@ -73,6 +73,11 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "") -> Table:
     if len(given) > 1 or given in ('"', "\n", "\r"):
         raise UsageError(f"--delimiter: expected one character, or tab, got {delimiter!r}")
     return _csv(text, path, given or ("\t" if path.suffix.lower() in (".tsv", ".tab") else ","), told=bool(given))
+
+
+def read_csv(data: bytes, path: Path, delimiter: str = ",") -> Table:
+    """The rows of the bytes of a CSV in UTF-8; `path` is for messages. Raises UsageError as `read_table` does."""
+    return _csv(_text(data, path, ""), path, delimiter, told=False)
 
 
 def _csv(text: str, path: Path, separator: str, *, told: bool) -> Table:

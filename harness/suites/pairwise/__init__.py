@@ -1,0 +1,50 @@
+"""Which of two texts is the better one: a judge is shown both, and asked once in either order.
+
+A case's input is {"task", "first", "second"}, and "reference" where one is shown; its gold is {"condition": "pair",
+"pair": id, "order": 0 | 1, "first": "a" | "b", "second": "a" | "b"}. A cell says which position won; what became of a
+pair follows from its two cells (harness._pair_outcomes), and no cell is right or wrong by itself.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from harness.suites._registry import Stages
+from harness.suites.pairwise._case import check_case, check_prompt, check_rules, group, messages
+from harness.suites.pairwise._choice import (
+    METRICS,
+    PRIMARY,
+    REASONS,
+    answer,
+    confirm,
+    confirm_rules,
+    schema,
+    score,
+    score_rules,
+)
+
+__all__ = ["STAGES"]
+
+STAGES = Stages(
+    name="pairwise",
+    package="harness.suites.pairwise",
+    turns="pairwise/1: the template's turns, each text between lines of its own nonce",
+    messages=messages,
+    schema=schema,
+    confirm=confirm,
+    score=score,
+    group=group,
+    groups=("pair",),
+    check_prompt=check_prompt,
+    check_case=check_case,
+    confirm_rules=confirm_rules,
+    reasons=REASONS,
+    rejections=MappingProxyType({}),
+    metrics=METRICS,
+    primary=PRIMARY,
+    answer=answer,
+    score_rules=score_rules,
+    check_rules=check_rules,
+    uses=("harness.judging",),
+    fails_closed=True,
+)
