@@ -1,0 +1,113 @@
+"""The suite of choosing that belongs to a suite of grading: the same criteria, shown to choose between two texts.
+
+Prompt and rule file are made of the same manifest. The prompt is `pairwise_prompt` of the manifest, prompts/pair.txt of
+the suite, or the built-in one; what it may have filled in is [[criteria]]. The rule file has the suite's rubric and
+detectors, and the built-in reading.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import replace
+from importlib.resources import files
+
+from harness._errors import SuiteError
+from harness._suite import Suite
+from harness.judging import Rubric
+from harness.rubrics._files import file_inside, read_inside, shown
+from harness.rubrics._manifest import Manifest, read_manifest
+from harness.rubrics._whole import whole_file
+from harness.suites._companion import Made
+from harness.suites._registry import stages
+
+__all__ = ["PAIR", "pair_suite"]
+
+PAIR = "pair"
+"""What the fixture, the arm, the rule set and the built-in prompt of a choice are called."""
+_STAGES = "pairwise"
+_MACRO = re.compile(r"\[\[([a-z_]+)\]\]")
+_RULES = b"""
+about = "Which of two texts meets the rubric better; each pair is asked in both orders."
+
+[[bars]]
+bar = "readable >= 100%"
+when_planned = true
+fails = "Some replies of the judge can't be read, so some pairs have no outcome."
+"""
+
+
+def pair_suite(suite: Suite, cases: bytes = b"") -> Suite:
+    """The suite of choosing of a suite of grading; `cases` is its one fixture, `pair`.
+
+    Raises SuiteError where the suite is none of grading, or its prompt for pairs won't do.
+    """
+    if suite.stages != "rubric" or suite.made is None:
+        raise SuiteError(
+            f'--judge: expected a suite of judging (stages = "rubric"), got {suite.name}, of stages {suite.stages}'
+        )
+    manifest = read_manifest(suite.folder, tomllib.loads(suite.manifest.decode("utf-8")))
+    name = manifest.pairwise_prompt or PAIR
+    made = Made(
+        name=suite.name,
+        prompt_name=name,
+        prompt=_prompt(manifest, name),
+        fixtures={PAIR: cases},
+        rules={PAIR: whole_file(manifest, _RULES, "the built-in rules for pairs")},
+        rule_names=(PAIR,),
+        parameters=suite.made.parameters,
+        arms={PAIR: PAIR},
+        engine=suite.made.engine,
+        base_url=suite.made.base_url,
+    )
+    return replace(
+        suite,
+        stages=_STAGES,
+        prompt_name=name,
+        prompt_file=made.prompt,
+        fixtures=(PAIR,),
+        rule_names=(PAIR,),
+        made=made,
+    )
+
+
+def _prompt(manifest: Manifest, name: str) -> bytes:
+    """The template, the criteria filled in, a variant's own going before its base's; checked by the stages."""
+    where = f"{manifest.layers[0].table.file}: pairwise_prompt"
+    for layer in manifest.layers:
+        path = layer.folder / "prompts" / f"{name}.txt"
+        if path.exists() or path.is_symlink():
+            template = read_inside(layer.folder, f"prompts/{name}.txt", where)
+            return _filled(template, manifest.rubric, shown(path))
+    if name == PAIR and not manifest.pairwise_prompt:
+        template = (files("harness.rubrics") / f"{PAIR}.txt").read_text("utf-8")
+        return _filled(template, manifest.rubric, "the built-in prompt for pairs")
+    file_inside(manifest.base, f"prompts/{name}.txt", where)
+    raise SuiteError(f"{where}: there is no prompts/{name}.txt")
+
+
+def _filled(template: str, rubric: Rubric, where: str) -> bytes:
+    template = template.replace("\r\n", "\n")
+    there = set(_MACRO.findall(template))
+    unknown = sorted(there - {"criteria"})
+    if unknown:
+        raise SuiteError(f"{where}: [[{unknown[0]}]] is nothing that can be filled in here; there is [[criteria]]")
+    if not there:
+        raise SuiteError(f"{where}: expected [[criteria]] in the prompt, or the judge would never see them")
+    lines = _criteria(rubric)
+    filled = f"{{# rubric {rubric.digest} #}}\n" + _MACRO.sub(lambda _: lines, template)
+    fault = stages(_STAGES).check_prompt(filled)
+    if fault is not None:
+        raise SuiteError(f"{where}: {fault}")
+    return filled.encode("utf-8")
+
+
+def _criteria(rubric: Rubric) -> str:
+    weighted = len({each.weight for each in rubric.criteria}) > 1
+    lines: list[str] = []
+    for each in rubric.criteria:
+        name = f" ({each.name.strip()})" if each.name.strip() != each.id else ""
+        weight = f", weight {each.weight_text}" if weighted else ""
+        said = each.description.strip().replace("\r\n", "\n").replace("\n", "\n  ")
+        lines.append(f"- {each.id}{name}{weight}" + (f": {said}" if said else ""))
+    return "\n".join(lines)
