@@ -34,12 +34,14 @@ def check_fit(
     """All of it for one run: every case under every rule set, and under the prompt and the protocol of every candidate.
 
     `conditions` and `limit` leave cases out, as in a plan. Raises SuiteError where a prompt or a rule set doesn't fit a
-    case, EngineError where a protocol has no way to ask it; both name the case. Nothing was sent or written by then.
+    case (or each other), EngineError where a protocol has no way to ask it; both name the case. Nothing was sent or
+    written by then.
     """
     stages, cases = suite.stage_functions, located(suite, fixtures, conditions, limit)
     check_golds(stages, rules, cases)
     for prompt, name in {each.prompt: each.prompt_name or suite.prompt_name for each in candidates}.items():
         check_asks(stages, prompt, cases, name)
+        _check_rules(stages, prompt, rules, name)
         mine: dict[Protocol, str] = {each.protocol: each.label for each in candidates if each.prompt == prompt}
         for where, case in cases:
             chat = stages.messages(prompt, case.input)
@@ -60,6 +62,14 @@ def check_asks(stages: Stages, prompt: str, cases: Iterable[tuple[str, Case]], p
         except ValueError as error:
             of = f" (prompt {prompt_name})" if prompt_name else ""
             raise SuiteError(f"{where}: case {case.id!r}{of}: {error}") from None
+
+
+def _check_rules(stages: Stages, prompt: str, rules: Sequence[RuleSet], prompt_name: str) -> None:
+    """Raises SuiteError for rules that speak of something else than what the prompt asks."""
+    for each in rules if stages.check_rules is not None else ():
+        fault = stages.check_rules(prompt, each.score) if stages.check_rules is not None else None
+        if fault is not None:
+            raise SuiteError(f"prompt {prompt_name}: its answers can't be scored under {each.name}: {fault}")
 
 
 def check_golds(stages: Stages, rules: Sequence[RuleSet], cases: Iterable[tuple[str, Case]]) -> None:

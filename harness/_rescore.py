@@ -27,7 +27,7 @@ from harness._rescore_work import Batch, Deriver, Job, batches_of, derived_by
 from harness._rules import RuleSet, moved_sources
 from harness._suite import Ask, Case
 from harness._tally import figures, tally_of
-from harness._thaw import thaw_cases
+from harness._thaw import thaw_cases, thaw_prompts
 from harness.suites import stages
 from ledger import Draft, Ledger, hold_run, run_is_held, runs_set_aside
 from ledger.kinds import Plan, Score, TallyMetric
@@ -103,10 +103,21 @@ class Rescored:
 
 def check_scorable(ledger: Ledger, run: str, rules: Sequence[RuleSet]) -> None:
     """Raises SuiteError for the first case of a run, as it was frozen, that one of `rules` can't score; RefusedError
-    where a redaction withholds the cases."""
+    where a redaction withholds the cases, or where what was asked isn't what the rules speak of."""
     _, plan = read_plan(ledger, run)
+    _check_shown(ledger, run, plan, rules)
     cases = thaw_cases(ledger, plan)
     _check_cases(cases, read_places(ledger, run, plan, list(cases)), rules)
+
+
+def _check_shown(ledger: Ledger, run: str, plan: Plan, rules: Sequence[RuleSet]) -> None:
+    """Raises RefusedError for rules that speak of something else than what was asked: no rescore can mend that."""
+    prompts = thaw_prompts(ledger, plan)
+    for each in rules:
+        check = stages(each.stages).check_rules if each.stages else None
+        fault = next(filter(None, (check(prompt, each.score) for prompt in prompts)), None) if check else None
+        if fault is not None:
+            raise RefusedError(f"run {run} can't be scored under {each.label}: {fault}; ask anew with `harness run`")
 
 
 def _check_cases(
@@ -183,6 +194,7 @@ class _Rescore:
         if len({each.stages for each in self.rules}) > 1 or not self.rules[0].stages:
             raise RulesError("the rule sets to apply belong to different suites, or only read")
         self.dry_run = dry_run
+        _check_shown(ledger, run, plan, self.rules)
         self.cases = thaw_cases(ledger, plan)
         self.places = read_places(ledger, run, plan, list(self.cases))
         _check_cases(self.cases, self.places, self.rules)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 
 from harness._errors import RefusedError
@@ -16,7 +17,7 @@ from harness.suites import stage_names, stages
 from ledger import Ledger, NotFound
 from ledger.kinds import Freeze, Plan
 
-__all__ = ["frozen_sources", "registered_stages", "thaw_cases", "thaw_rules"]
+__all__ = ["frozen_sources", "registered_stages", "thaw_cases", "thaw_prompts", "thaw_rules"]
 
 
 def thaw_cases(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], Case]:
@@ -37,6 +38,16 @@ def thaw_cases(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], Case]:
                 case = case_of_line(line, number, f"event {fixture.freeze}, line {number}")
                 found[fixture.name, case.id] = case
     return MappingProxyType(found)
+
+
+def thaw_prompts(ledger: Ledger, plan: Plan) -> tuple[str, ...]:
+    """The templates that a plan's candidates were asked with, each once, as they were frozen; a candidate that has
+    none, or whose file a redaction withholds, is passed over."""
+    found: list[str] = []
+    for freeze in dict.fromkeys(each.prompt_freeze for each in plan.candidates if each.prompt_freeze is not None):
+        with suppress(NotFound, UnicodeDecodeError):
+            found.append(ledger.blob(freeze, "file").decode("utf-8"))
+    return tuple(found)
 
 
 def frozen_sources(ledger: Ledger, freeze: int) -> Mapping[str, bytes]:

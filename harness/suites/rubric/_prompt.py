@@ -60,5 +60,5 @@ def check_rules(template: str, rules: Mapping[str, Any]) -> str | None:
     head = _HEAD.match(template)
     if head is not None and head[1] == rules.get("rubric"):
         return None
-    shown = f"rubric {head[1][:12]}" if head else "a prompt that names no rubric"
-    return f"the judge was shown {shown}, and these rules have rubric {str(rules.get('rubric'))[:12]}"
+    shown = f"another rubric ({head[1][:12]})" if head else "a prompt that names no rubric"
+    return f"the judge is shown {shown}, and these rules are of rubric {str(rules.get('rubric'))[:12]}"
