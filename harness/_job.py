@@ -30,8 +30,8 @@ from harness.engines import ask_server, is_replay, open_replay, resolve_engine
 from ledger import Ledger, printable
 
 __all__ = [
-    "Job", "JobDone", "candidate_of", "dry_run", "freeze_job", "load_rule_sets", "parse_settings", "prompt_of",
-    "run_job",
+    "Job", "JobDone", "candidate_of", "candidates_for", "dry_run", "freeze_job", "given_of", "load_rule_sets",
+    "parse_settings", "prompt_of", "run_job",
 ]  # fmt: skip
 
 
@@ -131,7 +131,10 @@ def _base_urls(job: Job) -> list[str | None]:
     return list(job.base_urls)
 
 
-def _candidates(specs: Iterable[Spec], suite: Suite, fixtures: Sequence[Fixture], stack: ExitStack) -> list[Candidate]:
+def candidates_for(
+    specs: Iterable[Spec], suite: Suite, fixtures: Sequence[Fixture], stack: ExitStack
+) -> list[Candidate]:  # fmt: skip
+    """The candidates that specs mean for a suite; a replay's server stands until `stack` closes. Raises UsageError."""
     found: list[Candidate] = []
     for spec in specs:
         if is_replay(spec.engine):
@@ -188,7 +191,7 @@ def run_job(
     suite, fixtures, rules = _load(job.suite, job.rules)
     _check_gate(job, rules)
     with ExitStack() as stack:
-        candidates = _candidates(specs, suite, fixtures, stack)
+        candidates = candidates_for(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
         purse = job.purse.checked(candidates)
         for sentence in purse.unbounded(candidates):
@@ -198,7 +201,7 @@ def run_job(
         live = job.options.via == "live"
         finished, taken = perform_run(
             ledger, suite, fixtures, rules, candidates, job.options, progress,
-            given=_given(job, specs, suite, rules, purse).text(),
+            given=given_of(job, specs, suite, rules, purse).text(),
             servers={each.label: ask_server(each) for each in candidates} if live else {}, filters=conditions,
             note=job.note, purse=purse, say=say,
         )  # fmt: skip
@@ -211,7 +214,7 @@ def dry_run(job: Job, db: Path) -> Estimate:
     suite, fixtures, rules = _load(job.suite, job.rules)
     _check_gate(job, rules)
     with ExitStack() as stack:
-        candidates = _candidates(specs, suite, fixtures, stack)
+        candidates = candidates_for(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
         return estimate_run(
             suite, fixtures, candidates, job.purse.checked(candidates), db, epochs=job.options.epochs,
@@ -219,7 +222,7 @@ def dry_run(job: Job, db: Path) -> Estimate:
         )  # fmt: skip
 
 
-def _given(job: Job, specs: Sequence[Spec], suite: Suite, rules: Sequence[RuleSet], purse: Purse) -> Given:
+def given_of(job: Job, specs: Sequence[Spec], suite: Suite, rules: Sequence[RuleSet], purse: Purse) -> Given:
     """What is kept of the job for a resume."""
     asked = [
         GivenCandidate(each.engine, each.label, each.prompt, each.parameters, each.stream, each.base_url is not None)

@@ -9,6 +9,7 @@ from harness.cli import (
     _compare,
     _correct,
     _gate,
+    _grade,
     _import,
     _new,
     _parse,
@@ -43,6 +44,7 @@ app.command("rescore")(_rescore.rescore)
 app.command("replay")(_replay.replay)
 app.command("compare")(_compare.compare)
 app.command("gate")(_gate.gate)
+app.command("grade")(_grade.grade)
 app.command("report")(_report.report)
 app.command("check")(_check.check)
 app.command("correct")(_correct.correct)

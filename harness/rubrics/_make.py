@@ -44,6 +44,7 @@ def _made(manifest: Manifest) -> Made:
         arms={name: name for name in fixtures},
         engine=manifest.engine,
         base_url=manifest.base_url,
+        trigger={name: manifest.tasks[name] for name in manifest.arms.trigger},
     )
 
 

@@ -21,9 +21,10 @@ _ANSWERED = Metric("answered", "rate", "all", higher_is_better=True)
 
 
 def _messages(template: str, case_input: JSON) -> Chat:
-    if not isinstance(case_input, Mapping) or not isinstance(case_input.get("task"), str):
+    task = case_input.get("task") if isinstance(case_input, Mapping) else None
+    if not isinstance(task, str):
         raise ValueError("expected an input {task}, got another")
-    return Chat((user(template.replace("{{ task }}", case_input["task"])),))
+    return user(template.replace("{{ task }}", task))
 
 
 def _schema(value: JSON) -> tuple[str | None, JSON]:

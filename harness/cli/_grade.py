@@ -1,0 +1,152 @@
+"""`harness grade`: a judge over the answers of any run."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from harness.cli._money_options import MaxCost, MaxTokensTotal, Prices
+from harness.cli._voices import LogJson, voices
+from ledger import printable
+from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
+
+if TYPE_CHECKING:
+    from harness._grade import GradeDone
+
+__all__ = ["grade"]
+
+
+def grade(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="[RUN[@CANDIDATE]]", help="The run whose answers are graded: an id, the start of one, or `latest`."
+        ),
+    ] = "",
+    judge: Annotated[str, typer.Option("--judge", metavar="SUITE", help="The suite of judging.")] = "",
+    engine: Annotated[
+        list[str] | None,
+        typer.Option("--engine", metavar="ENGINE/MODEL", help="The judge; repeatable. Default: the suite's own."),
+    ] = None,
+    base_url: Annotated[
+        list[str] | None,
+        typer.Option("--base-url", metavar="URL", help="Where; one for all judges, or one for each."),
+    ] = None,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option("--rules", metavar="NAME|PATH.toml", help="A rule set of the judge's suite; repeatable."),
+    ] = None,
+    reference_gold: Annotated[
+        bool, typer.Option("--reference-gold", help="Show the judge each case's gold, as a reference.")
+    ] = False,
+    write: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--write", metavar="ENGINE/MODEL", help="In the place of a RUN: let this target write on the suite's tasks"
+            " first, and grade that; repeatable.",
+        ),
+    ] = None,
+    write_url: Annotated[
+        list[str] | None, typer.Option("--write-url", metavar="URL", help="Where the target is asked.")
+    ] = None,
+    write_setting: Annotated[
+        list[str] | None,
+        typer.Option("--write-with", metavar="KEY=VALUE", help="A parameter of the target; repeatable."),
+    ] = None,
+    writes: Annotated[
+        int, typer.Option("--writes", min=1, max=1_000_000, help="How often the target writes on each task.")
+    ] = 1,
+    epochs: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="How often each answer is graded; the first grade joins.")
+    ] = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N answers.")] = None,
+    max_connections: Annotated[int, typer.Option(min=1, max=1000, help="At once, for each judge.")] = 8,
+    max_retries: Annotated[int, typer.Option(min=0, help="Attempts after the first; see docs/PACE.md.")] = 3,
+    max_wait: Annotated[float, typer.Option(min=0, help="The longest single wait before a retry, in seconds.")] = 60.0,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for one attempt, first byte to last.")] = 300.0,
+    temperature: Annotated[float | None, typer.Option(help="The judge's sampling temperature.")] = None,
+    seed: Annotated[int | None, typer.Option(help="The judge's sampling seed.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, help="The token limit of the judge's reply.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("-M", metavar="KEY=VALUE", help="Any other parameter of the judge; repeatable.")
+    ] = None,
+    stream: Annotated[bool, typer.Option("--stream/--no-stream", help="Ask for streamed replies.")] = False,
+    name: Annotated[str, typer.Option(help="A name for the judge's run.")] = "",
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="A tag for the judge's run; repeatable.")] = None,
+    note: Annotated[str, typer.Option(help="A sentence on the judge's run, kept and shown with it.")] = "",
+    reuse: Annotated[
+        bool, typer.Option("--reuse/--no-reuse", help="Take over earlier replies to the very same requests.")
+    ] = False,
+    even_superseded: Annotated[
+        bool, typer.Option("--even-superseded", help="Grade a run that was superseded all the same.")
+    ] = False,
+    even_tainted: Annotated[
+        bool, typer.Option("--even-tainted", help="Grade a run that rests on something tainted all the same.")
+    ] = False,
+    gate: Annotated[
+        bool, typer.Option("--gate", help="Then exit 1 when a bar of the judge's run isn't met.")
+    ] = False,
+    log_json: LogJson = False,
+    prices: Prices = "",
+    max_cost: MaxCost = "",
+    max_tokens_total: MaxTokensTotal = None,
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> int:
+    """Grade a run's answers by a judge, in a run of its own; its scores join the graded run. Exit 0, or 3 when a grade
+    ended in an error or was never asked; with --gate 1 when a bar isn't met."""
+    from harness._attempts import Patience
+    from harness._budget import open_purse
+    from harness._errors import UsageError
+    from harness._grade import GradeJob, grade_job
+    from harness._job import Job, parse_settings
+    from harness._session import RunOptions
+
+    if not judge:
+        raise UsageError("name the suite of judging: --judge SUITE")
+    if bool(target) == bool(write):
+        raise UsageError("name either a RUN whose answers are graded, or with --write who writes some first")
+    progress, tell, words = voices(as_json=as_json, log_json=log_json)
+    purse = open_purse(prices, max_cost, max_tokens_total, 0)
+    named = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens}
+    parameters = {key: value for key, value in named.items() if value is not None} | parse_settings(setting or ())
+    options = RunOptions(
+        epochs=epochs, limit=limit, max_connections=max_connections, timeout=timeout,
+        patience=Patience(max_retries, max_wait), name=name, tags=tuple(dict.fromkeys(tag or ())), reuse=reuse,
+    )  # fmt: skip
+    asking = Job(
+        judge, tuple(engine or ()), tuple(base_url or ()), tuple(rules or ()), parameters, stream, options,
+        note=note.strip(), purse=purse,
+    )  # fmt: skip
+    writing = Job(
+        judge, tuple(write or ()), tuple(write_url or ()), (), parse_settings(write_setting or ()), stream,
+        RunOptions(
+            epochs=writes, max_connections=max_connections, timeout=timeout, patience=options.patience,
+            tags=options.tags,
+        ), purse=purse,
+    )  # fmt: skip
+    job = GradeJob(
+        target, asking, reference_gold, even_superseded, even_tainted, writing if write else None
+    )  # fmt: skip
+    done = grade_job(job, db, progress, say=tell)
+    if as_json:
+        emit_json(done.as_json())
+    else:
+        from harness.cli._report import show
+
+        show(done.report)
+        if done.board is not None:
+            show(done.board)
+    for sentence in done.sentences(shlex.quote(str(db))):
+        words(printable(sentence))
+    return _status(done, gate=gate, tell=tell)
+
+
+def _status(done: GradeDone, *, gate: bool, tell: object) -> int:
+    if gate and callable(tell):
+        for sentence in (*done.report.misses(), *done.report.warnings()):
+            tell(printable(sentence))
+    finished = done.finished
+    return 3 if finished.failed or finished.status == "aborted" else done.report.gate() if gate else 0
