@@ -5,11 +5,11 @@ None of it is part of a rule set's digest: what is made is frozen, and the diges
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.suites._companion import Companion, Made
+from harness.suites._companion import Companion, Made, Record, StudyTable
 
 __all__ = ["PAIRWISE", "RUBRIC"]
 
@@ -26,8 +26,14 @@ def _remake(folder: Path, manifest: Mapping[str, Any], file: bytes) -> bytes:
     return remake(folder, manifest, file)
 
 
+def _pairs(records: Sequence[Record], rules: Mapping[str, Any]) -> tuple[StudyTable, ...]:
+    from harness._pair_outcomes import pair_tables
+
+    return pair_tables(records)
+
+
 RUBRIC = Companion(make=_make, remake=_remake)
 """Of the stages `rubric`: a text is graded against criteria."""
 
-PAIRWISE = Companion()
+PAIRWISE = Companion(study=_pairs)
 """Of the stages `pairwise`: which of two texts is the better one."""
