@@ -39,7 +39,7 @@ from harness._written import write_job
 from harness.engines import ask_server, is_replay
 from ledger import Ledger, run_is_held, standing_of
 
-__all__ = ["GradeDone", "GradeJob", "grade_job", "judge_suite"]
+__all__ = ["GradeDone", "GradeJob", "grade_job", "judge_suite", "run_to_grade"]
 
 _MOST_SAID = 6
 
@@ -140,7 +140,7 @@ def grade_job(
             written = write_job(suite, job.writing, ledger, progress, say)
             say(f"run {written.run}: what was written, {written.status}")
             job = replace(job, target=written.run)
-        run, labels = _target(ledger, job)
+        run, labels = run_to_grade(ledger, job)
         fixture, unread = _fixture(ledger, suite, run, labels, job)
         specs = asking.specs()
         candidates = candidates_for(specs, suite, [fixture], stack)
@@ -172,7 +172,7 @@ def _ask(
     )  # fmt: skip
 
 
-def _target(ledger: Ledger, job: GradeJob) -> tuple[str, list[str]]:
+def run_to_grade(ledger: Ledger, job: GradeJob) -> tuple[str, list[str]]:
     """The run to grade and its candidates. Raises RefusedError where its answers are none to be graded."""
     try:
         run, labels = named_labels(ledger, job.target)
