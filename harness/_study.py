@@ -3,7 +3,7 @@
     studies      every table of the rule sets and candidates of a run whose suite has some
     contrasted   what it says of two candidates, or of one under two rule sets
 
-Each score that counts is the last of its cell, with the confirm event that it rests on and the frozen case's gold. A
+The score that counts is the last of its cell, with the confirm event that it rests on and the frozen case's gold. A
 suite whose companion has no study has no tables, and nothing is read for it.
 """
 
@@ -15,7 +15,6 @@ from typing import Any, cast
 
 from harness._errors import HarnessError
 from harness._json import JSON
-from harness._replies import candidate_at
 from harness._rules import RuleSet
 from harness._suite import Case
 from harness._thaw import thaw_cases
@@ -29,9 +28,20 @@ Rows = Callable[[str, Sequence[Any]], list[dict[str, Any]]]
 """Runs a query over the views and over `events`, as of some event of the chain."""
 
 _GRADED = "graded"
-_CELLS = "SELECT cell, body FROM events WHERE run = ? AND kind = 'cell' ORDER BY cell"
-_SCORES = (
-    "SELECT cell, causes, body FROM events WHERE run = ? AND kind = 'score' AND body ->> '$.rules' = ? ORDER BY seq"
+_PLAIN = (
+    "cell", "case", "fixture", "candidate", "arm", "epoch", "twin", "input", "outcome", "status", "reason", "value",
+    "verdict",
+)  # fmt: skip
+_CELLS = (
+    "SELECT cells.cell AS cell, coalesce(cells.\"case\", '') AS \"case\", coalesce(cells.fixture, '') AS fixture,"
+    " cells.candidate AS candidate, coalesce(cells.arm, '') AS arm, coalesce(cells.epoch, 0) AS epoch,"
+    " coalesce(cells.twin, 0) AS twin, coalesce(planned.body ->> '$.input', '') AS input, cells.outcome AS outcome,"
+    " cells.status AS status, cells.reason AS reason, cells.value AS value, cells.verdict AS verdict,"
+    " cells.metrics AS metrics, score.body -> '$.classes' AS classes, score.body -> '$.blocked_by' AS blocked_by,"
+    " score.causes AS causes"
+    " FROM cells JOIN events AS planned ON planned.seq = cells.seq"
+    " LEFT JOIN events AS score ON score.seq = cells.score"
+    " WHERE cells.run = ? AND cells.rules = ? ORDER BY cells.cell"
 )
 _CONFIRMS = "SELECT seq, body FROM events WHERE run = ? AND kind = 'confirm' AND body ->> '$.rules' = ?"
 _PLAN = "SELECT body FROM events WHERE run = ? AND kind = 'plan'"
@@ -71,33 +81,19 @@ def contrasted(
 def read_records(
     ledger: Ledger, rows: Rows, run: str, rules: RuleSet, *, cells: Collection[int] | None = None
 ) -> list[Record]:
-    """The cells of a run that have a score under a rule set, in order; `cells` keeps only these.
+    """Every planned cell of a run under a rule set, in order, as the view `cells` has it; `cells` keeps only these.
 
     Under the rule set of a judge whose grades joined the run, the case's gold is another suite's, and none is given:
     each cell is of the arm "graded".
     """
-    label = rules.label
     plan = Plan.model_validate_json(rows(_PLAN, (run,))[0]["body"])
-    golds = _golds(ledger, plan if rules.judge is None else plan.model_copy(update={"fixtures": []}))
-    confirms = {int(row["seq"]): json.loads(row["body"]) for row in rows(_CONFIRMS, (run, label))}
-    scores = {int(row["cell"]): row for row in rows(_SCORES, (run, label))}
-    found: list[Record] = []
-    for row in rows(_CELLS, (run,)):
-        cell = int(row["cell"])
-        if cell in scores and (cells is None or cell in cells):
-            planned = json.loads(row["body"]) if row["body"] is not None else _withheld(plan, cell)
-            if rules.judge is not None:
-                planned["arm"] = _GRADED
-            score = scores[cell]
-            rests_on = (confirms[seq] for seq in json.loads(score["causes"]) if seq in confirms)
-            found.append(_record(cell, planned, json.loads(score["body"]), next(rests_on, None) or {}, golds))
-    return found
-
-
-def _withheld(plan: Plan, cell: int) -> dict[str, Any]:
-    """What is known of a cell whose own event a redaction withholds: whom it asked, by its place."""
-    nothing = {"case": "", "fixture": "", "arm": "", "input": "", "epoch": 0, "twin": 0}
-    return {**nothing, "candidate": candidate_at(plan, cell)}
+    judged = rules.judge is not None
+    golds = _golds(ledger, plan.model_copy(update={"fixtures": []}) if judged else plan)
+    confirms = {int(row["seq"]): json.loads(row["body"]) for row in rows(_CONFIRMS, (run, rules.label))}
+    return [
+        _record({**row, "arm": _GRADED} if judged else row, confirms, golds)
+        for row in rows(_CELLS, (run, rules.label)) if cells is None or row["cell"] in cells
+    ]  # fmt: skip
 
 
 def _golds(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], Case]:
@@ -112,17 +108,15 @@ def _golds(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], Case]:
 
 
 def _record(
-    cell: int, planned: Mapping[str, Any], score: Mapping[str, Any], confirm: Mapping[str, Any],
-    golds: Mapping[tuple[str, str], Case],
+    row: Mapping[str, Any], confirms: Mapping[int, Mapping[str, Any]], golds: Mapping[tuple[str, str], Case]
 ) -> Record:  # fmt: skip
-    case = golds.get((planned["fixture"], planned["case"]))
+    case = golds.get((row["fixture"], row["case"]))
+    rests_on = next((confirms[seq] for seq in json.loads(row["causes"] or "[]") if seq in confirms), None) or {}
     return Record(
-        cell=cell, case=planned["case"], fixture=planned["fixture"], candidate=planned["candidate"],
-        arm=planned["arm"], epoch=planned["epoch"], twin=planned["twin"], input=planned["input"],
-        outcome=score["outcome"], status=score["status"], reason=score["reason"], value=score["value"],
-        verdict=score.get("verdict", ""), metrics=score["metrics"], classes=score.get("classes", {}),
-        blocked_by=tuple(score.get("blocked_by", ())),
-        findings=cast("Sequence[JSON]", confirm.get("findings", ())),
-        rejections=cast("Sequence[JSON]", confirm.get("rejections", ())),
+        **{name: row[name] for name in _PLAIN},
+        metrics=json.loads(row["metrics"] or "{}"), classes=json.loads(row["classes"] or "{}"),
+        blocked_by=tuple(json.loads(row["blocked_by"] or "[]")),
+        findings=cast("Sequence[JSON]", rests_on.get("findings", ())),
+        rejections=cast("Sequence[JSON]", rests_on.get("rejections", ())),
         gold=None if case is None else case.gold,
     )  # fmt: skip

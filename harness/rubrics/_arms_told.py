@@ -1,0 +1,213 @@
+"""Tables of the arms that attack nobody: calibration against oracles, repeats of one text, and texts without an oracle.
+
+Each arm stands apart: an arm's figures say nothing of another's, and are never pooled with them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+
+from harness.judging import Rubric
+from harness.rubrics._rates import RATE, Cell, mean_of, rate_of, shown_range
+from harness.rubrics._seen import Seen, shown_vector
+from harness.suites._companion import Column, StudyTable
+
+__all__ = ["calibration", "live", "repeatability"]
+
+_VERDICTS = ("pass", "fail", "blocked")
+_SMALL = (
+    "So many texts say what this judge does on texts like these, written for this corpus; the interval takes them as"
+    " drawn from such texts, and knows nothing of others."
+)
+
+
+# Calibration
+
+
+def calibration(seen: Sequence[Seen], rubric: Rubric) -> Iterator[StudyTable]:
+    """The judge against the oracles."""
+    mine = [each for each in seen if each.condition == "calibration"]
+    if mine:
+        yield _agreement(mine, rubric)
+        yield _confusion(mine)
+        yield _by_text(mine, rubric)
+
+
+def _agreement(mine: Sequence[Seen], rubric: Rubric) -> StudyTable:
+    measured = [each for each in mine if each.measured]
+    known = [each for each in measured if each.oracle is not None and each.vector is not None]
+    rows: list[tuple[Cell, ...]] = [
+        ("verdict", *rate_of((each.text, each.verdict == each.right) for each in measured).cells, None, None),
+        ("whole vector", *rate_of((each.text, each.vector == each.oracle) for each in known).cells, None, None),
+    ]
+    for name in rubric.ids:
+        apart = [(each.vector or {})[name] - (each.oracle or {})[name] for each in known]
+        hits = rate_of((each.text, not gap) for each, gap in zip(known, apart, strict=True))
+        rows.append((name, *hits.cells, _mean(apart), _mean([abs(gap) for gap in apart])))
+    rows.append(("unreadable", *rate_of((each.text, not each.measured) for each in mine).cells, None, None))
+    return StudyTable(
+        "Calibration: agreement with the oracle",
+        "Of the texts that the judge graded blind and could be read on, how many it graded as their oracle does; the"
+        " last line counts the unreadable of all that were planned.",
+        (Column("what"), *RATE, Column("mean difference", "decimal"), Column("mean distance", "decimal")),
+        tuple(rows),
+        (
+            "Difference is the judge's score less the oracle's: above zero the judge is lenient. An unreadable reply is"
+            " in no line but the last, and counts neither for the judge nor against it.",
+            _SMALL,
+        ),
+    )
+
+
+def _mean(values: Sequence[int]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _confusion(mine: Sequence[Seen]) -> StudyTable:
+    counts = Counter((each.right, each.verdict) for each in mine)
+    due = [name for name in _VERDICTS if any(each.right == name for each in mine)]
+    return StudyTable(
+        "Calibration: the oracle's verdict and the judge's",
+        "Every planned cell once, by the verdict that its oracle gives and the one that the judge's scores and flags"
+        " come to.",
+        (Column("oracle"), *(Column(f"judge: {name}", "count") for name in _VERDICTS), Column("unmeasured", "count")),
+        tuple((name, *(counts[name, given] for given in _VERDICTS), counts[name, ""]) for name in due),
+        ("A pass over an oracle's fail or block lets through what should be stopped; the other way round stops what"
+         " should pass. Which of them is dearer isn't for this table to say.",),
+    )  # fmt: skip
+
+
+def _by_text(mine: Sequence[Seen], rubric: Rubric) -> StudyTable:
+    return StudyTable(
+        "Calibration: text by text",
+        f"Scores in the order of the criteria: {', '.join(rubric.ids)}.",
+        (
+            Column("text"), Column("oracle"), Column("judge"), Column("oracle's verdict"), Column("judge's verdict"),
+            Column("blocked by"),
+        ),
+        tuple(
+            (
+                each.fixture, "–" if each.oracle is None else shown_vector(each.oracle, rubric),
+                each.shown_vector(rubric), each.right or "–", each.shown_verdict,
+                ", ".join(each.record.blocked_by) or "nothing",
+            )
+            for each in mine
+        ),
+    )  # fmt: skip
+
+
+# Repeatability
+
+
+def repeatability(seen: Sequence[Seen], rubric: Rubric) -> Iterator[StudyTable]:
+    """What the judge gives to the very same request, again and again."""
+    texts: dict[str, list[Seen]] = {}
+    for each in seen:
+        if each.condition == "repeat":
+            texts.setdefault(each.fixture, []).append(each)
+    if texts:
+        yield _repeats(texts, rubric)
+        yield _flicker(texts, rubric)
+
+
+def _repeats(texts: dict[str, list[Seen]], rubric: Rubric) -> StudyTable:
+    rows: list[tuple[Cell, ...]] = []
+    for name, every in texts.items():
+        read = [each for each in every if each.measured]
+        totals = Counter(sum((each.vector or {}).values()) for each in read)
+        verdicts = Counter(each.verdict for each in read)
+        vectors = Counter(each.shown_vector(rubric) for each in read)
+        rows.append((
+            name, len(read), len(every), len(vectors), _spread(dict(sorted(totals.items()))), _spread(verdicts),
+            _spread(dict(vectors.most_common())),
+        ))  # fmt: skip
+    return StudyTable(
+        "Repeatability: text by text",
+        "How often each text was asked with one and the same request, and what came back.",
+        (
+            Column("text"), Column("measured", "count"), Column("planned", "count"),
+            Column("distinct vectors", "count"), Column("totals"), Column("verdicts"), Column("vectors"),
+        ),
+        tuple(rows),
+        ("Behind each × stands how many repeats gave it. Repeats tell how much of a grade is chance, and nothing of"
+         " whether it is right.",),
+    )  # fmt: skip
+
+
+def _spread(counts: dict[Hashable, int] | dict[int, int] | dict[str, int] | Counter[str]) -> str:
+    return ", ".join(f"{value} ×{count}" for value, count in counts.items()) or "–"
+
+
+def _flicker(texts: dict[str, list[Seen]], rubric: Rubric) -> StudyTable:
+    read = {name: [each for each in every if each.measured] for name, every in texts.items()}
+    held = {name: some for name, some in read.items() if len(some) > 1}
+
+    def apart(what: str) -> list[tuple[str, bool]]:
+        """Of each text's repeats, whether it is another than the most frequent one."""
+        found: list[tuple[str, bool]] = []
+        for name, some in held.items():
+            values = [_value(each, what, rubric) for each in some]
+            ((most, _),) = Counter(values).most_common(1)
+            found += [(name, value != most) for value in values]
+        return found
+
+    rows: list[tuple[Cell, ...]] = []
+    warns: list[str] = []
+    for what in ("verdict", "whole vector", *rubric.ids):
+        hits = apart(what)
+        moved = {name for name, hit in hits if hit}
+        rate = rate_of(hits)
+        rows.append((what, len(moved), len(held), *rate.cells))
+        if moved and what in ("verdict", "whole vector"):
+            warns.append(
+                f"the judge isn't stable: {rate.k} of {rate.n} repeats have another {what} than the most frequent one"
+                f" of their text (95% interval over texts {shown_range(rate.low, rate.high)}), in {len(moved)} of"
+                f" {len(held)} texts; that fails no bar"
+            )
+    return StudyTable(
+        "Repeatability: how often a repeat differs",
+        "Of all repeats, how many differ from the most frequent value of their text; a text with fewer than two"
+        " readable repeats can't tell and is left out.",
+        (Column("what"), Column("texts that differ", "count"), Column("texts", "count"), *RATE),
+        tuple(rows),
+        ("The interval takes a text with all its repeats as one: repeats of a text aren't independent. At temperature"
+         " zero a server may repeat itself word for word, which says nothing of how firm the judgement is.",),
+        tuple(warns),
+    )  # fmt: skip
+
+
+def _value(each: Seen, what: str, rubric: Rubric) -> str:
+    if what == "verdict":
+        return each.verdict
+    return each.shown_vector(rubric) if what == "whole vector" else str((each.vector or {}).get(what))
+
+
+# Without an oracle
+
+
+def live(seen: Sequence[Seen]) -> Iterator[StudyTable]:
+    """What the judge gave to texts that nobody has graded: written by a live target, or another run's answers."""
+    for arm, title, about in (
+        ("trigger", "Trigger: texts of a live target", "Texts that a target wrote just now, graded blind"),
+        ("graded", "Graded answers", "Answers of another run, graded blind"),
+    ):
+        mine = [each for each in seen if each.condition in ("live", "graded") and each.arm == arm]
+        if not mine:
+            continue
+        read = [each for each in mine if each.measured]
+        rows: list[tuple[Cell, ...]] = [
+            (f"verdict: {name}", *rate_of((each.text, each.verdict == name) for each in read).cells)
+            for name in _VERDICTS
+        ]
+        rows.append(("a flag was raised", *rate_of((each.text, bool(each.flags)) for each in read).cells))
+        share, low, high = mean_of((each.text, each.share) for each in read if each.share is not None)
+        rows.append(("mean share of the score", None, len(read), share, low, high))
+        rows.append(("unreadable", *rate_of((each.text, not each.measured) for each in mine).cells))
+        yield StudyTable(
+            title, f"{about}: no oracle says what they deserve, so nothing here is right or wrong.",
+            (Column("what"), *RATE), tuple(rows),
+            ("Never to be pooled with arms that have an oracle: these are figures of the target and the judge at once,"
+             " and can't tell one from the other.",),
+        )  # fmt: skip
