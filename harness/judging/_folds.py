@@ -17,6 +17,22 @@ from types import MappingProxyType
 
 __all__ = ["FOLDS", "Folded", "fold"]
 
+_MOST_MARKS = 30
+
+# Written out, so that it is one list whatever the Unicode version of the interpreter: control characters that are no
+# white space, the category Cf, Default_Ignorable_Code_Point (DerivedCoreProperties.txt), and the blank of Braille.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
+    "\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
+_HALF = re.compile("[\ud800-\udfff]")
+_BEYOND_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
+_SPACES = re.compile(r"\s{2,}|[^\S ]")
+
+Edit = tuple[int, int, str]
+"""[start, end) of a text, and what stands there instead."""
+
 
 @dataclass(frozen=True)
 class Folded:
@@ -28,56 +44,45 @@ class Folded:
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """[start, end) of the folded text, not empty, as a span of the text it was made of."""
-        return min(self.starts[start:end]), max(self.ends[start:end])
+        return self.starts[start], self.ends[end - 1]
 
 
-# Default_Ignorable_Code_Point of Unicode beside the category Cf, and what shows as nothing in most fonts.
-_IGNORED = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
-    "\U000e0000-\U000e0fff]"
-)
-
-_MOST_MARKS = 30
-
-Piece = tuple[str, int, int]
-"""What [start, end) of a text becomes."""
+def _invisible(text: str) -> Iterator[Edit]:
+    return ((found.start(), found.end(), "") for found in _HIDDEN.finditer(text))
 
 
-def _invisible(text: str) -> Iterator[Piece]:
+def _nfkc(text: str) -> Iterator[Edit]:
+    """Piece by piece, so that places are known: a character with the marks that go with it is one."""
+    if unicodedata.is_normalized("NFKC", text):
+        return
+    for found in _BEYOND_ASCII.finditer(text):
+        start = found.start()
+        for at in range(start + 1, found.end() + 1):
+            # A heap of marks is cut where UAX #15 has an end to it (Stream-Safe Text Format): to sort it takes the
+            # square of its length. The parts of one Korean syllable go together too.
+            goes_on = at < found.end() and (unicodedata.combining(text[at]) or "\u1160" <= text[at] <= "\u11ff")
+            if goes_on and at - start < _MOST_MARKS:
+                continue
+            made = unicodedata.normalize("NFKC", text[start:at])
+            if made != text[start:at]:
+                yield start, at, made
+            start = at
+
+
+def _space(text: str) -> Iterator[Edit]:
+    return ((found.start(), found.end(), " ") for found in _SPACES.finditer(text))
+
+
+def _case(text: str) -> Iterator[Edit]:
+    """The letters that become several; `fold` does all others at once."""
+    if len(text.casefold()) == len(text):
+        return
     for at, each in enumerate(text):
-        category = unicodedata.category(each)
-        hidden = category == "Cf" or (category == "Cc" and not each.isspace()) or _IGNORED.match(each)
-        if not hidden:
-            yield each, at, at + 1
+        if len(made := each.casefold()) != 1:
+            yield at, at + 1, made
 
 
-def _nfkc(text: str) -> Iterator[Piece]:
-    """Piece by piece: a character with the marks that go with it is normalised as one."""
-    start = 0
-    for at in range(1, len(text) + 1):
-        # What no mark follows is a piece of its own; so are the parts of one Korean syllable, together. A heap of marks
-        # is cut where UAX #15 has an end to it (Stream-Safe Text Format): it takes the square of its length to sort.
-        goes_on = at < len(text) and (unicodedata.combining(text[at]) or "\u1160" <= text[at] <= "\u11ff")
-        if goes_on and at - start < _MOST_MARKS:
-            continue
-        yield unicodedata.normalize("NFKC", text[start:at]), start, at
-        start = at
-
-
-def _space(text: str) -> Iterator[Piece]:
-    start = 0
-    for found in re.finditer(r"\s+", text):
-        yield from ((text[at], at, at + 1) for at in range(start, found.start()))
-        yield " ", found.start(), found.end()
-        start = found.end()
-    yield from ((text[at], at, at + 1) for at in range(start, len(text)))
-
-
-def _case(text: str) -> Iterator[Piece]:
-    return ((each.casefold(), at, at + 1) for at, each in enumerate(text))
-
-
-FOLDS: Mapping[str, Callable[[str], Iterator[Piece]]] = MappingProxyType(
+FOLDS: Mapping[str, Callable[[str], Iterator[Edit]]] = MappingProxyType(
     {"invisible": _invisible, "nfkc": _nfkc, "space": _space, "case": _case}
 )
 """Every fold by name, in the order in which they are done."""
@@ -86,20 +91,33 @@ FOLDS: Mapping[str, Callable[[str], Iterator[Piece]]] = MappingProxyType(
 def fold(text: str, names: Iterable[str]) -> Folded:
     """`text` under the named folds. Half of a surrogate pair is a replacement character: it has no other form."""
     wanted = set(names)
-    text = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    text = _HALF.sub("\ufffd", text)
     found = Folded(text, array("q", range(len(text))), array("q", range(1, len(text) + 1)))
-    for name, step in FOLDS.items():
+    for name, edits in FOLDS.items():
         if name in wanted:
-            found = _folded(found, step(found.text))
+            found = _edited(found, edits(found.text))
+            if name == "case":
+                found = _lowered(found)
     return found
 
 
-def _folded(before: Folded, pieces: Iterable[Piece]) -> Folded:
-    made: list[str] = []
+def _lowered(found: Folded) -> Folded:
+    text = found.text.casefold()
+    return found if len(text) != len(found.text) else Folded(text, found.starts, found.ends)
+
+
+def _edited(before: Folded, edits: Iterable[Edit]) -> Folded:
+    pieces: list[str] = []
     starts, ends = array("q"), array("q")
-    for piece, start, end in pieces:
-        made.append(piece)
-        first, last = before.starts[start], before.ends[end - 1]
-        starts.extend([first] * len(piece))
-        ends.extend([last] * len(piece))
-    return Folded("".join(made), starts, ends)
+    kept = 0
+    for start, end, made in edits:
+        pieces += before.text[kept:start], made
+        starts += before.starts[kept:start]
+        ends += before.ends[kept:start]
+        starts.extend([before.starts[start]] * len(made))
+        ends.extend([before.ends[end - 1]] * len(made))
+        kept = end
+    if not kept:
+        return before
+    pieces.append(before.text[kept:])
+    return Folded("".join(pieces), starts + before.starts[kept:], ends + before.ends[kept:])

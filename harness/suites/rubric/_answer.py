@@ -102,14 +102,16 @@ def _is_long(score: Decimal) -> bool:
 def _holds_another(reply: Mapping[str, JSON], ids: frozenset[str], *, nested: bool) -> bool:
     """Whether a second vector stands anywhere inside: an object with a number for every criterion.
 
-    Words about each criterion are no vector.
+    Words about each criterion are no vector, and neither is a yes or no to each.
     """
     top = [item for key, item in reply.items() if not (nested and key == "scores")]
     if nested and isinstance(reply["scores"], Mapping):
         top += list(reply["scores"].values())
-    return any(
-        ids <= set(each) and all(isinstance(each[name], int | Decimal) for name in ids) for each in _objects(top)
-    )
+    return any(ids <= set(each) and all(_is_number(each[name]) for name in ids) for each in _objects(top))
+
+
+def _is_number(given: JSON) -> bool:
+    return isinstance(given, int | Decimal) and not isinstance(given, bool)
 
 
 def _objects(items: Sequence[JSON]) -> Iterator[Mapping[str, JSON]]:
