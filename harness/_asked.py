@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from harness._attempts import Patience
-from harness._errors import UsageError
+from harness._errors import SuiteError, UsageError
 from harness._eval_file import EVAL_FILE, EvalFile, find_suite, read_eval_file
 from harness._job import Job
 from harness._matrix import Matrix, Row
 from harness._run import RunOptions
+from harness._suite import find_made
 from harness.engines import is_replay
 from ledger import printable
 
@@ -78,7 +79,7 @@ def read_asked(flags: Flags) -> Asked:
     """
     if flags.suite and flags.file is None:
         notes = [f"{EVAL_FILE} is not read: a suite was named (--file reads it)"] if _says_something(EVAL_FILE) else []
-        return _asked(flags, _of_flags(flags), flags.suite, notes)
+        return _asked(flags, _of_flags(flags, notes), flags.suite, notes)
     path = flags.file or EVAL_FILE
     if flags.file is None and not path.exists():
         raise UsageError(f"expected a SUITE, or an {EVAL_FILE} here that says what to run (--file PATH names another)")
@@ -90,6 +91,8 @@ def read_asked(flags: Flags) -> Asked:
         raise UsageError(f"{_show(path)}: suite: expected the name or the folder of a suite, got nothing")
     if flags.suite and file.suite:
         notes.insert(0, f"SUITE takes the place of suite in {_show(path)}")
+    if not matrix.rows and (judge := _judge_of(suite, flags, notes)) is not None:
+        matrix = replace(matrix, rows=[judge])
     if not matrix.rows:
         raise UsageError(
             f'{_show(path)}: models: put at least one engine there, such as models = ["openai/gpt-4.1-mini"]'
@@ -131,7 +134,10 @@ def _asked(flags: Flags, matrix: Matrix, suite: str, notes: Sequence[str]) -> As
     return Asked(job, flags.max_cost, flags.max_tokens_total, flags.prices, tuple(notes))
 
 
-def _of_flags(flags: Flags) -> Matrix:
+def _of_flags(flags: Flags, notes: list[str]) -> Matrix:
+    judge = None if flags.engines and flags.base_urls else _judge_of(flags.suite, flags, notes)
+    if judge is not None:
+        return Matrix([judge], flags.prompts, flags.parameters, {}, bool(flags.stream))
     if not flags.engines:
         raise UsageError(
             "name whom to ask: --engine provider/model, such as --engine openai/gpt-4.1-mini, or models in"
@@ -141,6 +147,26 @@ def _of_flags(flags: Flags) -> Matrix:
     urls = _addresses(flags.base_urls, len(engines))
     rows = [Row(engine, url) for engine, url in zip(engines, urls, strict=True)]
     return Matrix(rows, flags.prompts, flags.parameters, {}, bool(flags.stream))
+
+
+def _judge_of(suite: str, flags: Flags, notes: list[str]) -> Row | None:
+    """Whom a suite of judging asks by its own manifest, where no engine was given, or its own without an address."""
+    try:
+        loaded = find_made(suite)
+    except SuiteError:
+        if not flags.engines:
+            raise
+        return None  # whoever loads the suite says so
+    made = loaded.made if loaded else None
+    if loaded is None or made is None or not made.engine or len(flags.base_urls) > 1:
+        return None
+    if tuple(flags.engines) not in ((), (made.engine,)):
+        return None
+    address = flags.base_urls[0] if flags.base_urls else made.base_url or None
+    if not flags.engines or not flags.base_urls:
+        at = f" at {address}" if address and not flags.base_urls else ""
+        notes.append(f"asking {made.engine}{at}, as [judge] in {_show(loaded.folder / 'suite.toml')} says")
+    return Row(made.engine, address)
 
 
 def _over(flags: Flags, file: EvalFile) -> tuple[Flags, list[str]]:

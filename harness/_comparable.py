@@ -13,6 +13,7 @@ from typing import Any
 from harness._errors import HarnessError
 from harness._fingerprint import Fingerprints, FrozenSet, case_set, fingerprints, freeze_of, plan_of
 from harness._moved import Moved
+from harness._rubric_moved import OF_THE_RUBRIC, rubric_moved
 from harness._sides import Duel, Side
 from ledger import Ledger
 from ledger.kinds import Plan, PlanCandidate
@@ -178,7 +179,7 @@ def _moved_rules(
         )
     )
     if before["rules"] != after["rules"]:
-        found.append(Moved("rules", where, before["rules"], after["rules"], _sections(ledger, duel)))
+        found += _moved_files(ledger, duel, where, before["rules"], after["rules"])
         if modules:
             found.append(_code(where, modules))
         return found, None
@@ -193,15 +194,22 @@ def _code(where: str, modules: tuple[str, ...]) -> Moved:
     return Moved("code", where, before, after, modules)
 
 
-def _sections(ledger: Ledger, duel: Duel) -> tuple[str, ...]:
-    """Which sections of two rule files say something else; empty where a file can't be read any more."""
+def _moved_files(ledger: Ledger, duel: Duel, where: str, before: str, after: str) -> list[Moved]:
+    """Which sections of two rule files say something else, none of them where a file can't be read any more; and the
+    rubric by itself, where a judge was shown another."""
     from harness._thaw import thaw_rules
 
     try:
         ours, theirs = (thaw_rules(ledger, freeze_of(ledger, side.run, side.rules)) for side in (duel.a, duel.b))
     except HarnessError:
-        return ()
-    return tuple(name for name in _SHOWN if getattr(ours, name) != getattr(theirs, name)) or ("about or layout alone",)
+        return [Moved("rules", where, before, after)]
+    sections = tuple(name for name in _SHOWN if getattr(ours, name) != getattr(theirs, name))
+    rubric = rubric_moved(ours.file, theirs.file)
+    if rubric is None:
+        return [Moved("rules", where, before, after, sections or ("about or layout alone",))]
+    moved = Moved("rubric", where, rubric.before, rubric.after, rubric.paths)
+    others = tuple(name for name in sections if name not in OF_THE_RUBRIC)
+    return [moved, *([Moved("rules", where, before, after, others)] if others else [])]
 
 
 def _behaviour(ledger: Ledger, duel: Duel) -> Behaviour:
@@ -264,7 +272,11 @@ def _mend(duel: Duel, moved: Sequence[Moved]) -> list[str]:
     found: list[str] = []
     if "suite" in components:
         return found
-    if components & {"rules", "code"}:
+    if "rubric" in components:
+        found.append(
+            "`harness run …` asks both anew under one rubric; a rescore can't mend it, for the judge was shown another"
+        )
+    elif components & {"rules", "code"}:
         name = a.rules.rpartition("@")[0]
         runs = " ".join(dict.fromkeys((a.run, b.run)))
         found.append(f"`harness rescore {runs} --rules {name}` reads both under one rule set, with nothing asked")

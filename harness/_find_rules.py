@@ -24,13 +24,14 @@ def find_rules(name: str) -> RuleSet:
     suite_name, _, rule_name = name.rpartition("/")
     suites = [suite_name] if suite_name else list_suites()
     loaded = [load_suite(each)[0] for each in suites]
-    fits = [suite for suite in loaded if (suite.folder / "rules" / f"{rule_name}.toml").is_file()]
+    # A variant has the rules of the suite that it extends, so under one name there is one.
+    fits = list({each.name: each for each in reversed(loaded) if rule_name in each.own_rules}.values())[::-1]
     if len(fits) == 1:
         return load_rules(fits[0], rule_name)
     if fits:
         several = " and ".join(f"{suite.name}/{rule_name}" for suite in fits)
         raise RulesError(f"{name!a} fits {several}; name the suite too")
-    there = [f"{suite.name}/{each}" for suite in loaded for each in suite.rule_names]
+    there = list(dict.fromkeys(f"{suite.name}/{each}" for suite in loaded for each in suite.rule_names))
     raise RulesError(f"no rule set is called {name!a}; there are {', '.join([*builtin_names(), *there])}")
 
 

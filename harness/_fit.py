@@ -19,11 +19,15 @@ __all__ = ["check_asks", "check_fit", "check_golds", "located"]
 def located(
     suite: Suite, fixtures: Iterable[Fixture], conditions: Sequence[Condition] = (), limit: int | None = None
 ) -> list[tuple[str, Case]]:
-    """Every case that is asked, with where it stands, such as `fixtures/x/v0/cases.jsonl:3`.
+    """Every case that is asked, with where it stands, such as `fixtures/x/v0/cases.jsonl:3`; of a suite that is made,
+    its manifest and the arm.
 
     Raises UsageError for conditions that no case meets.
     """
     kept = keep([(fixture.name, case) for fixture in fixtures for case in fixture.cases], conditions)[:limit]
+    if suite.made:
+        manifest = printable(str(suite.folder / "suite.toml"))
+        return [(f"{manifest}: arms.{name}", case) for name, case in kept]
     return [(f"{printable(str(suite.folder / name / 'cases.jsonl'))}:{case.line}", case) for name, case in kept]
 
 

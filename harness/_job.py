@@ -109,7 +109,7 @@ def _load(suite_name: str, rule_names: Sequence[str]) -> tuple[Suite, tuple[Fixt
 def load_rule_sets(suite: Suite, names: Sequence[str]) -> list[RuleSet]:
     """The rule sets that a person named, by name or by the path of a file; without any, those that the suite lists."""
     found = [
-        rules_from_file(Path(name), suite.stages) if name.endswith(".toml") else load_rules(suite, name)
+        rules_from_file(Path(name), suite.stages, suite) if name.endswith(".toml") else load_rules(suite, name)
         for name in dict.fromkeys(names or suite.rule_names)
     ]
     for at, each in enumerate(found):
@@ -166,6 +166,9 @@ def prompt_of(suite: Suite, name: str) -> bytes:
     """The file prompts/NAME.txt of a suite; the suite's own without a name. Raises SuiteError."""
     if name in ("", suite.prompt_name):
         return suite.prompt_file
+    made = suite.made_prompt(name)
+    if made is not None:
+        return made
     folder = suite.folder / "prompts"
     if not (folder / f"{name}.txt").is_file():
         there = ", ".join(sorted(path.stem for path in folder.glob("*.txt"))) or "none"

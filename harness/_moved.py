@@ -16,6 +16,7 @@ from harness._identity import digest, tagged_form
 from harness._json import members
 from harness._plan import arms_of, code_digests, digest_of_candidate
 from harness._recorded import Record
+from harness._rubric_moved import rubric_moved
 from harness._rules import RuleSet, moved_sources
 from harness._suite import Fixture, Suite
 from ledger.kinds import Freeze, PlanCandidate
@@ -274,7 +275,12 @@ def moved_rules(record: Record, frozen: Sequence[FrozenRules], now: Mapping[str,
     for each in frozen:
         rules = now[each.rules.name]
         after = rules.file_digest if rules else _ABSENT
-        if after != each.freeze.digest:
+        if after == each.freeze.digest:
+            continue
+        rubric = rubric_moved(each.rules.file, rules.file) if rules else None
+        if rubric is not None:
+            found.append(Moved("rubric", each.rules.label, rubric.before, rubric.after, rubric.paths))
+        else:
             found.append(Moved("rules", each.rules.label, each.freeze.digest, after))
     return found
 

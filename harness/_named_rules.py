@@ -22,6 +22,7 @@ from harness._errors import HarnessError, RefusedError, RulesError
 from harness._given import read_given
 from harness._replies import read_plan
 from harness._rules import RuleSet, builtin_names, builtin_rules, moved_sources, ruleset_from_frozen
+from harness._suite import Suite, made_suite
 from harness._thaw import registered_stages, thaw_rules
 from ledger import Ledger, NotFound
 from ledger.kinds import Freeze, Plan
@@ -81,13 +82,16 @@ def find_rule_sets(ledger: Ledger, run: str, names: Sequence[str]) -> list[RuleS
 
 
 def _find(ledger: Ledger, plan: Plan, stage_name: str, frozen: Sequence[FrozenLabel], name: str) -> RuleSet:
+    made = _made(plan)
     if name.endswith(".toml"):
-        return rules_from_file(Path(name), stage_name)
+        return rules_from_file(Path(name), stage_name, made)
     if "@" in name:
         return _labelled(ledger, [each for each in frozen if each.label == name], stage_name, name, frozen)
     name = name.removeprefix(f"{plan.suite}/")
-    folder = _folder(plan)
+    folder = None if made else _folder(plan)
     if _NAME.fullmatch(name):
+        if made is not None and (file := made.rule_file(name)) is not None:
+            return ruleset_from_frozen(name, file, stage_name)
         if folder is not None and (folder / "rules" / f"{name}.toml").is_file():
             return rules_from_file(folder / "rules" / f"{name}.toml", stage_name)
         if name in builtin_names():
@@ -96,6 +100,7 @@ def _find(ledger: Ledger, plan: Plan, stage_name: str, frozen: Sequence[FrozenLa
         if found is not None:
             return found
     there = sorted(each.stem for each in (folder / "rules").glob("*.toml")) if folder is not None else []
+    there = list(made.own_rules) if made else there
     here = {*there, *builtin_names()}
     used = [str(row["label"]) for row in ledger.rows(_USED, (plan.suite,))]
     known = [*there, *builtin_names(), *(label for label in used if label.rpartition("@")[0] not in here)]
@@ -113,6 +118,7 @@ def _labelled(
     if not fits:
         known = ", ".join(dict.fromkeys(each.label for each in _of(frozen, stage_name)))
         raise RulesError(f"no rule set was frozen as {label!a}; there are {ascii(known)[1:-1] or 'none'}")
+    _refuse_judged(ledger, fits)
     if not _of(fits, stage_name):
         raise RulesError(f"{label!a} belongs to another suite than the run, which is scored by {stage_name}")
     rules = thaw_rules(ledger, next((each for each in fits if each.whole), fits[0]).seq)
@@ -129,6 +135,7 @@ def _labelled(
 def _by_name(ledger: Ledger, fits: Sequence[FrozenLabel], stage_name: str, name: str) -> RuleSet | None:
     """The one file that was frozen under a name, under the code that is here."""
     mine = _of(fits, stage_name)
+    _refuse_judged(ledger, fits)
     if fits and not mine:
         raise RulesError(f"{name!a} was frozen for another suite than the run's, which is scored by {stage_name}")
     if len({each.digest for each in mine}) > 1:
@@ -143,8 +150,21 @@ def _by_name(ledger: Ledger, fits: Sequence[FrozenLabel], stage_name: str, name:
     return None
 
 
-def rules_from_file(path: Path, stage_name: str) -> RuleSet:
-    """The rule set of a file anywhere, for the suites of these stages. Raises RulesError."""
+def _refuse_judged(ledger: Ledger, fits: Sequence[FrozenLabel]) -> None:
+    """Raises RefusedError for what a judge's grades stand under: it is derived of the judge's scores, not of replies."""
+    for each in fits:
+        judge = thaw_rules(ledger, each.seq).judge if each.whole else None
+        if judge is not None:
+            raise RefusedError(
+                f"{each.label} holds the grades of {judge['candidate']}, which no reading of the graded run gives:"
+                f" `harness rescore {judge['run']} --rules NAME` reads the judge otherwise, and `harness grade` asks anew"
+            )
+
+
+def rules_from_file(path: Path, stage_name: str, suite: Suite | None = None) -> RuleSet:
+    """The rule set of a file anywhere, for the suites of these stages; `suite` makes it whole where it makes its own.
+    Raises RulesError.
+    """
     shown = ascii(str(path))[1:-1]
     if not _NAME.fullmatch(path.stem):
         raise RulesError(
@@ -160,13 +180,30 @@ def rules_from_file(path: Path, stage_name: str) -> RuleSet:
     if len(data) > _MOST:
         raise RulesError(f"{shown}: expected a rule file of at most {_MOST} bytes")
     try:
-        return ruleset_from_frozen(path.stem, data, stage_name)
+        return ruleset_from_frozen(path.stem, suite.whole_rules(data) if suite else data, stage_name)
     except HarnessError as error:
         raise RulesError(f"{shown}: {error}") from None
 
 
 def _folder(plan: Plan) -> Path | None:
     """The folder of a plan's suite: where it lay when the run was asked for, else under fixtures/."""
+    return next((place for place in _places(plan) if _name_in(place / "suite.toml") == plan.suite), None)
+
+
+def _made(plan: Plan) -> Suite | None:
+    """A plan's suite where it is made of its manifest, or a variant of it; None for a suite of files, and for one that
+    isn't there to be read any more."""
+    for place in _places(plan):
+        try:
+            suite = made_suite(place)
+        except HarnessError:
+            continue
+        if suite is not None and suite.name == plan.suite:
+            return suite
+    return None
+
+
+def _places(plan: Plan) -> list[Path]:
     try:
         given = read_given(plan.given)
     except (ValueError, KeyError, TypeError, AttributeError):  # an imported run keeps something else there
@@ -174,7 +211,7 @@ def _folder(plan: Plan) -> Path | None:
     places = [Path(given.suite)] if given and given.suite else []
     if _NAME.fullmatch(plan.suite):
         places.append(Path("fixtures") / plan.suite)
-    return next((place for place in places if _name_in(place / "suite.toml") == plan.suite), None)
+    return places
 
 
 def _name_in(manifest: Path) -> Any:

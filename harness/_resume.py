@@ -23,6 +23,8 @@ from harness._catch_up import catch_up
 from harness._errors import RefusedError, RunMoved, UsageError
 from harness._filter import fits_all, read_filters
 from harness._given import read_given
+from harness._graded import evidence_of, thaw_made
+from harness._join import join_again
 from harness._moved import (
     FrozenFixture,
     FrozenRules,
@@ -52,7 +54,7 @@ __all__ = ["ResumeJob", "Resumed", "resume_job"]
 _AN_APPEND = 500
 _ACCEPTABLE = ("endpoint", "code")
 _NEVER = frozenset({
-    "input", "gold", "case", "fixture", "prompt", "model", "protocol", "rules", "arm", "suite", "parameters",
+    "input", "gold", "case", "fixture", "prompt", "model", "protocol", "rules", "rubric", "arm", "suite", "parameters",
     "temperature", "seed", "max_tokens", "stream", "candidate", "candidates", "ask", "turns",
 })  # fmt: skip
 _MODELS = (
@@ -99,6 +101,7 @@ def resume_job(job: ResumeJob, db: Path, progress: Progress) -> Resumed:
         run = find_run(ledger, job.run) if job.run else _newest(ledger, job.retry)
         with hold_run(ledger.path, run):
             finished, notes = _resume(ledger, run, job, progress)
+        notes += join_again(ledger, run)
         if finished.asked:
             notes += catch_up(ledger, run)
         return Resumed(finished, read_report(ledger, run), notes)
@@ -163,7 +166,7 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
     given = read_given(record.plan.given)
     budget = budget_again(given.budget if given else {}, job.max_cost, job.max_tokens_total)
     options = replace(job.options, meter=resumed_meter(ledger, run, record.plan, budget))
-    now = look(record, job)
+    now = look(record, job, thaw_made(ledger, record.plan))
     frozen = _thaw(ledger, record)
     moved = _compare(ledger, record, now, frozen)
     if not _refused(moved, job):
@@ -296,6 +299,7 @@ def _lay_out(
     laid_out = lay_out(
         now.suite, cases[:limit], now.candidates, epochs=record.plan.epochs, arm=now.arm,
         key=bytes.fromhex(ledger.genesis.identity_key),
+        evidence={case.id: evidence_of(case) for _, case in cases} if record.plan.grades else {},
     )  # fmt: skip
     moved = [
         Moved("identity", f"cell {measurement.cell}", record.cells[measurement.cell][1].identity, body.identity)

@@ -167,12 +167,14 @@ def list_rules(ledger: Ledger | None, suite: str = "") -> tuple[Shelved, ...]:
     found: list[Shelved] = []
     for each in [suite] if suite else list_suites():
         loaded, _ = load_suite(each)
-        for path in sorted((loaded.folder / "rules").glob("*.toml")):
+        for name in loaded.own_rules:
+            if any((other.name, other.suite) == (name, loaded.name) for other in found):
+                continue  # a variant has the rules of the suite that it extends
             try:
-                rules, fault = load_rules(loaded, path.stem), ""
+                rules, fault = load_rules(loaded, name), ""
             except RulesError as error:
                 rules, fault = None, str(error)
-            found.append(_shelved(path.stem, loaded.name, rules, fault, standing))
+            found.append(_shelved(name, loaded.name, rules, fault, standing))
     own = {each.name for each in found}
     found += [
         _shelved(name, "", builtin_rules(name), "", standing)

@@ -29,8 +29,8 @@ from harness.suites._registry import Stages, stages
 from ledger import printable
 
 __all__ = [
-    "Ask", "Case", "Fixture", "Suite", "case_of_line", "has_fixture", "list_suites", "load_prompt", "load_suite",
-    "parse_cases",
+    "Ask", "Case", "Fixture", "Suite", "case_of_line", "find_made", "has_fixture", "list_suites", "load_prompt",
+    "load_suite", "made_suite", "parse_cases",
 ]  # fmt: skip
 
 Ask = Literal["object", "array", "jsonl", "python", "text"]
@@ -126,6 +126,12 @@ class Suite:
         remake = companion(self.stages).remake if self.made else None
         return file if remake is None else remake(self.folder, _toml(self.manifest, self.folder / "suite.toml"), file)
 
+    def made_prompt(self, name: str) -> bytes | None:
+        """The template prompts/NAME.txt of a suite that is made, as it is asked; None for a suite of files, whose file
+        is the template. Raises SuiteError."""
+        fill = companion(self.stages).prompt if self.made else None
+        return None if fill is None else fill(self.folder, _toml(self.manifest, self.folder / "suite.toml"), name)
+
     @property
     def prompt(self) -> str:
         """The prompt template."""
@@ -162,6 +168,20 @@ def has_fixture(folder: Path, name: str) -> bool:
     return (
         path.is_file() and _is_made(_toml(_read(path), path)) and name in _load_manifest(folder, named=False).fixtures
     )
+
+
+def made_suite(folder: Path) -> Suite | None:
+    """The suite of a folder whose cases are made of its manifest; None for a suite of files, and where there is none.
+
+    Raises SuiteError for one that can't be read.
+    """
+    path = folder / "suite.toml"
+    return _load_manifest(folder, named=False) if path.is_file() and _is_made(_toml(_read(path), path)) else None
+
+
+def find_made(reference: str, root: Path = Path("fixtures")) -> Suite | None:
+    """The suite that `reference` names as for `load_suite`, where it is made of its manifest; else None."""
+    return made_suite(_find(reference, root)[0])
 
 
 def _stems(folder: Path) -> tuple[str, ...]:
@@ -242,7 +262,7 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
 
 def _make(folder: Path, path: Path, manifest: bytes, table: Mapping[str, Any], *, named: bool) -> Suite:
     """A suite whose cases and rule files are made of its manifest, or of the one that it extends."""
-    stage_name = cast("str", table.get("stages", "rubric"))
+    stage_name = _text(table, "stages", path) if "stages" in table else "rubric"
     name = _text(table, "name", path)
     if named and name != folder.name:
         raise SuiteError(f"{_show(path)}: name is {name!r} and the folder is {folder.name!r}; give both the same name")

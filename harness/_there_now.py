@@ -7,10 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from harness._candidate import Candidate
-from harness._errors import EngineError, RunMoved, UsageError
+from harness._errors import EngineError, RunMoved, SuiteError, UsageError
 from harness._given import Given, GivenCandidate, read_given
 from harness._job import prompt_of
 from harness._moved import Moved
@@ -63,11 +64,14 @@ class Now:
     arm: str
 
 
-def look(record: Record, job: ResumeJob) -> Now:
-    """What is there now for the run of `record`. Raises RunMoved for another suite and for a prompt that is gone."""
+def look(record: Record, job: ResumeJob, made: Mapping[str, Fixture] = MappingProxyType({})) -> Now:
+    """What is there now for the run of `record`. `made` are fixtures that no folder holds, by name.
+
+    Raises RunMoved for another suite and for a prompt that is gone.
+    """
     plan = record.plan
     given = read_given(plan.given)
-    suite, fixtures = _load_suite(plan, job.suite or (given.suite if given else "") or plan.suite)
+    suite, fixtures = _load_suite(plan, job.suite or (given.suite if given else "") or plan.suite, made)
     if suite.name != plan.suite:
         raise RunMoved(
             f"run {record.run} measured the suite {plan.suite}, and {job.suite or suite.folder} is {suite.name}",
@@ -79,7 +83,7 @@ def look(record: Record, job: ResumeJob) -> Now:
         for name in job.rules or [each.name for each in plan.rules]
     }
     # Where the suite gives its fixtures their arms, nobody asked for one.
-    arm = plan.arms[0] if plan.arms and not suite.arms else ""
+    arm = plan.arms[0] if plan.arms and (made or not suite.arms) else ""
     candidates = _resolve(record, job, given, suite)
     return Now(suite, fixtures, rules, candidates, arm if job.arm is None else job.arm)
 
@@ -88,19 +92,21 @@ def _rules(suite: Suite, name: str, files: Mapping[str, str], *, asked: bool) ->
     """The rule set of that name as it is on disk; None for one of the plan's that is gone."""
     path = name if name.endswith(".toml") else files.get(name, "") if not asked else ""
     if path:
-        return rules_from_file(Path(path), suite.stages) if asked or Path(path).is_file() else None
+        return rules_from_file(Path(path), suite.stages, suite) if asked or Path(path).is_file() else None
     there = suite.rule_file(name) is not None or name == "default"
     return load_rules(suite, name) if there or asked else None
 
 
-def _load_suite(plan: Plan, reference: str) -> tuple[Suite, dict[str, Fixture | None]]:
+def _load_suite(
+    plan: Plan, reference: str, made: Mapping[str, Fixture]
+) -> tuple[Suite, dict[str, Fixture | None]]:  # fmt: skip
     """The suite, and the plan's own fixtures: others beside them are no part of the run. None for one that is gone."""
     folder = Path(reference) if (Path(reference) / "suite.toml").is_file() else Path("fixtures") / reference
     fixtures: dict[str, Fixture | None] = {}
     suite: Suite | None = None
     for fixture in plan.fixtures:
-        fixtures[fixture.name] = None
-        if has_fixture(folder, fixture.name):
+        fixtures[fixture.name] = made.get(fixture.name)
+        if fixture.name not in made and has_fixture(folder, fixture.name):
             suite, (fixtures[fixture.name],) = load_suite(f"{folder}/{fixture.name}")
     if suite is None:
         suite, _ = load_suite(reference)
@@ -179,16 +185,22 @@ def _address(record: Record, asked: GivenCandidate, position: int) -> str | None
 
 
 def _prompt(record: Record, suite: Suite, asked: GivenCandidate, position: int) -> bytes:
-    if asked.prompt not in ("", suite.prompt_name) and position < len(record.plan.candidates):
-        path = suite.folder / "prompts" / f"{asked.prompt}.txt"
-        if not path.is_file():
-            before = record.plan.candidates[position].prompt
-            gone = Moved("prompt", f"suite {suite.name}, prompts/{asked.prompt}.txt", before, "absent")
-            said = (
-                f"run {record.run} is not resumed: {gone.sentence()}. Nothing was sent; put it back, or start a new run"
-            )
-            raise RunMoved(said, record.run, [gone.as_json()])
+    other = asked.prompt not in ("", suite.prompt_name) and position < len(record.plan.candidates)
+    if other and not _has_prompt(suite, asked.prompt):
+        before = record.plan.candidates[position].prompt
+        gone = Moved("prompt", f"suite {suite.name}, prompts/{asked.prompt}.txt", before, "absent")
+        said = f"run {record.run} is not resumed: {gone.sentence()}. Nothing was sent; put it back, or start a new run"
+        raise RunMoved(said, record.run, [gone.as_json()])
     return prompt_of(suite, asked.prompt)
+
+
+def _has_prompt(suite: Suite, name: str) -> bool:
+    if suite.made is None:
+        return (suite.folder / "prompts" / f"{name}.txt").is_file()
+    try:
+        return suite.made_prompt(name) is not None
+    except SuiteError:
+        return False
 
 
 def _as_planned(plan: Plan, position: int, suite: Suite) -> Mapping[str, Any]:

@@ -13,20 +13,21 @@ __all__ = ["freeze", "suites"]
 
 
 def suites(as_json: AsJson = False) -> int:
-    """List the suites under fixtures/, with their fixtures and rule sets."""
+    """List the suites under fixtures/, with their fixtures and rule sets; a variant says which suite it extends."""
     from harness._suite import list_suites, load_suite
 
-    rows = [load_suite(name) for name in list_suites()]
+    rows = [(name, *load_suite(name)) for name in list_suites()]
     if as_json:
         emit_json(
             {
                 "suites": [
                     {
-                        "suite": suite.name,
+                        "suite": name,
+                        "extends": suite.name if suite.name != name else "",
                         "fixtures": {fixture.name: len(fixture.cases) for fixture in fixtures},
                         "rules": list(suite.rule_names),
                     }
-                    for suite, fixtures in rows
+                    for name, suite, fixtures in rows
                 ]
             }
         )
@@ -36,9 +37,10 @@ def suites(as_json: AsJson = False) -> int:
         words("There is no suite under fixtures/ here; a suite's folder can be named by its path instead.")
         return 0
     cells = [
-        [suite.name, ", ".join(f"{fixture.name} ({len(fixture.cases)})" for fixture in fixtures),
+        [name + (f" (extends {suite.name})" if suite.name != name else ""),
+         ", ".join(f"{fixture.name} ({len(fixture.cases)})" for fixture in fixtures),
          ", ".join(suite.rule_names)]
-        for suite, fixtures in rows
+        for name, suite, fixtures in rows
     ]  # fmt: skip
     for line in table(["suite", "fixtures (cases)", "rule sets"], cells):
         words(line)

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.suites._companion import Companion, Made, Record, StudyTable
 
-__all__ = ["PAIRWISE", "RUBRIC"]
+if TYPE_CHECKING:
+    from harness._suite import Suite
+
+__all__ = ["PAIR", "PAIRWISE", "RUBRIC", "pair_suite"]
+
+PAIR = "pair"
+"""What the fixture, the arm, the rule set and the built-in prompt of a choice are called."""
 
 
 def _make(folder: Path, manifest: Mapping[str, Any]) -> Made:
@@ -26,13 +32,38 @@ def _remake(folder: Path, manifest: Mapping[str, Any], file: bytes) -> bytes:
     return remake(folder, manifest, file)
 
 
+def pair_suite(suite: Suite, cases: bytes = b"") -> Suite:
+    """The suite of choosing that belongs to a suite of grading; `cases` is its fixture. Raises SuiteError."""
+    from harness.rubrics._pair import pair_suite
+
+    return pair_suite(suite, cases)
+
+
 def _pairs(records: Sequence[Record], rules: Mapping[str, Any]) -> tuple[StudyTable, ...]:
     from harness._pair_outcomes import pair_tables
 
     return pair_tables(records)
 
 
-RUBRIC = Companion(make=_make, remake=_remake)
+def _prompt(folder: Path, manifest: Mapping[str, Any], name: str) -> bytes:
+    from harness.rubrics._make import prompt
+
+    return prompt(folder, manifest, name)
+
+
+def _study(records: Sequence[Record], rules: Mapping[str, Any]) -> tuple[StudyTable, ...]:
+    from harness.rubrics._study import study
+
+    return study(records, rules)
+
+
+def _contrast(a: Sequence[Record], b: Sequence[Record], rules: Mapping[str, Any]) -> tuple[StudyTable, ...]:
+    from harness.rubrics._contrast import contrast
+
+    return contrast(a, b, rules)
+
+
+RUBRIC = Companion(make=_make, remake=_remake, prompt=_prompt, study=_study, contrast=_contrast)
 """Of the stages `rubric`: a text is graded against criteria."""
 
 PAIRWISE = Companion(study=_pairs)

@@ -77,6 +77,8 @@ def read_manifest(folder: Path, values: Mapping[str, Any]) -> Manifest:
         (layer.table.table("judge") for layer in layers if "judge" in layer.table.values), table.table("judge")
     )
     judge.only("engine", "base_url")
+    if "base_url" in judge.values and "engine" not in judge.values:
+        raise judge.fault("base_url", 'goes with an engine; name one, such as engine = "openai/local-model"')
     return Manifest(
         name=table.id("name"),
         about=layers[0].table.text("about", "", empty=True),

@@ -15,16 +15,15 @@ from importlib.resources import files
 from harness._errors import SuiteError
 from harness._suite import Suite
 from harness.judging import Rubric
+from harness.rubrics import PAIR
 from harness.rubrics._files import file_inside, read_inside, shown
 from harness.rubrics._manifest import Manifest, read_manifest
 from harness.rubrics._whole import whole_file
 from harness.suites._companion import Made
 from harness.suites._registry import stages
 
-__all__ = ["PAIR", "pair_suite"]
+__all__ = ["pair_suite"]
 
-PAIR = "pair"
-"""What the fixture, the arm, the rule set and the built-in prompt of a choice are called."""
 _STAGES = "pairwise"
 _MACRO = re.compile(r"\[\[([a-z_]+)\]\]")
 _RULES = b"""

@@ -112,12 +112,15 @@ class Companion:
 
     remake(folder, manifest, file): a rule file of a person, made whole as `Made.rules` has them; raises SuiteError.
 
+    prompt(folder, manifest, name): the template prompts/NAME.txt, made as `Made.prompt` is; raises SuiteError.
+
     study(records, rules): what a report says of one candidate's cells under one rule set beside its figures (`rules` is
     the [score] table as the stages read it). contrast(a, b, rules): what a comparison says of two candidates' cells.
     """
 
     make: Callable[[Path, Mapping[str, Any]], Made] | None = None
     remake: Callable[[Path, Mapping[str, Any], bytes], bytes] | None = None
+    prompt: Callable[[Path, Mapping[str, Any], str], bytes] | None = None
     study: Callable[[Sequence[Record], Mapping[str, Any]], tuple[StudyTable, ...]] | None = None
     contrast: Callable[[Sequence[Record], Sequence[Record], Mapping[str, Any]], tuple[StudyTable, ...]] | None = None
 
