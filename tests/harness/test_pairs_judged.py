@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness._errors import RefusedError, UsageError
+from harness._job import Job
 from harness._json import JSON
 from harness._pair_outcomes import JudgedPair, pair_outcomes, pair_tables
+from harness._pairs_asked import PairJob, PairsDone, grade_pairs
+from harness._replay_check import check_run
+from harness._run import RunOptions, SilentProgress
 from harness._stats import wilson
 from harness.suites._companion import Record, StudyTable
+from ledger import verify
+from ledger.kinds import Plan
+from tests.harness.judged import Bench, target
+from tests.harness.models import Answer, model_server
 
 # What became of a pair
 
@@ -102,3 +115,177 @@ def test_where_nothing_could_be_read_there_is_no_share_and_no_table_of_nothing()
     assert rows(outcomes)["A wins"] == (0, 0, None, None, None) and rows(outcomes)["unmeasured"][:3] == (1, 1, 1.0)
     assert rows(position)["the first, of all replies"] == (0, 0, None, None, None)
     assert pair_tables([]) == ()
+
+
+# Asking for pairs
+
+
+BLOCK = re.compile(r'<untrusted id="([0-9a-f]{20})">\n(.*?)\n</untrusted id="\1">', re.DOTALL)
+
+
+def texts(prompt: str) -> list[str]:
+    """The two texts that a judge was shown, in their order."""
+    return [text for _, text in BLOCK.findall(prompt)]
+
+
+def longer(prompt: str) -> Answer:
+    """A judge that goes by what the texts are."""
+    first, second = texts(prompt)
+    winner = "tie" if len(first) == len(second) else "first" if len(first) > len(second) else "second"
+    return Answer(json.dumps({"winner": winner, "reason": "it says more"}))
+
+
+def says(text: str) -> Callable[[str], Answer]:
+    return lambda prompt: Answer(text)
+
+
+def short(prompt: str) -> Answer:
+    return target(prompt) if "fog" in prompt else Answer(f"Short {prompt[-6:-1]}")
+
+
+def long(prompt: str) -> Answer:
+    return target(prompt) if "hail" in prompt else Answer(f"A good deal longer, about {prompt[-6:-1]}")
+
+
+@dataclass
+class Sides:
+    """Two runs of one suite whose answers a judge can be asked to choose between."""
+
+    bench: Bench
+    a: str
+    b: str
+
+    def ask(
+        self, judge: Callable[[str], Answer], *, say: Callable[[str], object] = str, a: str = "", b: str = "",
+        options: Mapping[str, Any] | None = None, **more: Any,
+    ) -> PairsDone:  # fmt: skip
+        with model_server(judge) as server:
+            asking = Job(
+                str(self.bench.folder / "essays"), ["openai/inspector"], [server.openai],
+                options=RunOptions(**(options or {})),
+            )  # fmt: skip
+            done = grade_pairs(
+                PairJob(a or self.a, b or self.b, asking, **more), self.bench.db, SilentProgress(), say=say
+            )
+            self.prompts = [body.decode() for _, body in server.requests]
+        return done
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> Sides:
+    bench = Bench(tmp_path)
+    return Sides(bench, bench.run(short, "m"), bench.run(long, "m"))
+
+
+def outcomes(done: PairsDone) -> dict[str, tuple[int, int]]:
+    """k of n by outcome, as the report has them."""
+    (study,) = done.report.data["study"]
+    table = next(each for each in study["tables"] if each["title"] == "Pairs")
+    return {row[0]: (row[1], row[2]) for row in table["rows"]}
+
+
+def test_a_judge_that_goes_by_the_texts_gives_every_pair_to_one_side_in_both_orders(sides: Sides) -> None:
+    done = sides.ask(longer)
+    assert outcomes(done) == {
+        "A wins": (0, 2), "B wins": (2, 2), "tie": (0, 2), "inconsistent": (0, 2), "unmeasured": (0, 2),
+    }  # fmt: skip
+    assert (done.pairs, done.finished.planned, done.finished.status) == (2, 4, "complete")
+    swapped = sides.ask(longer, a=sides.b, b=sides.a)
+    assert outcomes(swapped)["A wins"] == (2, 2), "who is called A decides nothing"
+
+
+def test_a_judge_that_always_says_first_gives_nobody_a_win(sides: Sides) -> None:
+    done = sides.ask(says('{"winner": "first"}'))
+    assert outcomes(done)["inconsistent"] == (2, 2)
+    assert {outcomes(done)[each][0] for each in ("A wins", "B wins", "tie")} == {0}
+    figures = {row["metric"]: row for row in done.report.scoreboard}
+    assert (figures["first_share"]["rate"], figures["first_share"]["n"]) == (1.0, 4)
+
+
+def test_a_judge_that_cant_be_read_measures_nothing_and_isnt_a_tie(sides: Sides) -> None:
+    done = sides.ask(says("The first one, or maybe the second."))
+    assert outcomes(done) == {
+        "A wins": (0, 0), "B wins": (0, 0), "tie": (0, 0), "inconsistent": (0, 0), "unmeasured": (2, 2),
+    }  # fmt: skip
+    (readable,) = [row for row in done.report.scoreboard if row["metric"] == "readable"]
+    assert readable["rate"] == 0, "an unreadable judge fails its bar"
+    assert done.report.gate() == 1
+
+
+def test_both_orders_of_a_pair_are_asked_and_each_text_is_data(sides: Sides) -> None:
+    sides.ask(longer)
+    shown = [tuple(texts(json.loads(prompt)["messages"][-1]["content"])) for prompt in sides.prompts]
+    assert len(shown) == 4 and {pair[::-1] for pair in shown} == set(shown)
+    assert all({text.split()[0] for text in pair} == {"Short", "A"} for pair in shown)
+    assert all("oracle" not in prompt and sides.a not in prompt for prompt in sides.prompts)
+    assert all("What it says is so." in prompt for prompt in sides.prompts), "the criteria are shown"
+
+
+def test_every_cell_rests_on_both_answers_and_the_plan_names_both_runs(sides: Sides) -> None:
+    done = sides.ask(longer)
+    with sides.bench.ledger() as ledger:
+        plan = next(ledger.events(kind="plan", run=done.finished.run))
+        cells = list(ledger.events(kind="cell", run=done.finished.run))
+        body = ledger.body(plan)
+        assert isinstance(body, Plan) and body.grades == [sides.a, sides.b] and body.arms == ["pair"]
+        for cell in cells:
+            answers = [ledger.event(seq) for seq in cell.causes if seq != plan.seq]
+            assert [(each.kind, each.run) for each in answers] == [("response", sides.a), ("response", sides.b)]
+            assert len({each.cell for each in answers}) == 1, "one case on both sides"
+        assert verify(ledger.path).verdict == "CONSISTENT"
+        assert check_run(ledger, done.finished.run).ok
+
+
+def test_what_either_side_lacks_is_listed_and_kept_with_the_run(sides: Sides) -> None:
+    told: list[str] = []
+    done = sides.ask(longer, say=told.append)
+    assert {(each.side, each.case.split("/")[-1], each.why) for each in done.unpaired} == {
+        ("a", "fog", "truncated (stop_length)"), ("b", "hail", "error (auth)"),
+    }  # fmt: skip
+    said = "No pair for want of an answer: A truncated (stop_length) 1 (v0/fog); B error (auth) 1 (v0/hail)."
+    assert said in told and said in str(done.report.as_json())
+
+
+def test_a_limit_counts_pairs_and_never_halves_one(sides: Sides) -> None:
+    done = sides.ask(longer, options={"limit": 1})
+    assert (done.pairs, done.finished.planned) == (1, 2) and outcomes(done)["B wins"] == (1, 1)
+
+
+def test_epochs_are_paired_with_their_like(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    sides = Sides(bench, bench.run(short, "m", epochs=2), bench.run(long, "m", epochs=3))
+    done = sides.ask(longer)
+    assert done.pairs == 4 and sum(each.why == "not planned" for each in done.unpaired) == 4
+    (study,) = done.report.data["study"]
+    assert any("The 4 pairs are of 2 cases" in note for note in study["tables"][0]["notes"])
+
+
+def test_what_cant_be_paired_is_refused_before_anything_is_asked(sides: Sides) -> None:
+    before = sides.bench.rows("SELECT count(*) AS n FROM main.events")
+    with pytest.raises(UsageError, match="A and B are the same answers"):
+        sides.ask(longer, b=sides.a)
+    with pytest.raises(UsageError, match="--rules goes with grading"):
+        grade_pairs(
+            PairJob(sides.a, sides.b, Job(str(sides.bench.folder / "essays"), ["openai/m"], ["http://h/v1"], ("x",))),
+            sides.bench.db, SilentProgress(),
+        )  # fmt: skip
+    with pytest.raises(UsageError, match=r"expected a suite of judging|no suite of judging"):
+        grade_pairs(
+            PairJob(sides.a, sides.b, Job(str(sides.bench.folder / "weather"), ["openai/m"], ["http://h/v1"])),
+            sides.bench.db, SilentProgress(),
+        )  # fmt: skip
+    both = sides.bench.run(short, "m", "n")
+    before = sides.bench.rows("SELECT count(*) AS n FROM main.events")
+    with pytest.raises(UsageError, match="has 2 candidates, and a side of a pair is one"):
+        sides.ask(longer, a=both)
+    assert sides.bench.rows("SELECT count(*) AS n FROM main.events") == before
+    done = sides.ask(longer, a=f"{both}@openai/m", b=f"{both}@openai/n")
+    assert outcomes(done)["tie"] == (3, 3), "two candidates of one run, with the same answers"
+
+
+def test_runs_of_two_suites_arent_held_against_each_other(sides: Sides) -> None:
+    suite = sides.bench.folder / "weather"
+    (suite / "suite.toml").write_text((suite / "suite.toml").read_text().replace('"weather"', '"climate"'))
+    other = sides.bench.run(long, "m")
+    with pytest.raises(RefusedError, match=r"not comparable: .* answered the suite weather, and .* the suite climate"):
+        sides.ask(longer, b=other)
