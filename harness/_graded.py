@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from harness._derive import Reply
 from harness._identity import file_digest
 from harness._json import JSON
 from harness._messages import Asked, Part, Said, read_asked
 from harness._replies import Place, read_replies
 from harness._suite import Case, Fixture, Suite, parse_cases
+from harness._thaw import thaw_cases
 from harness.parse import Reading, ReadRules, read_fault, read_reply
 from ledger import Ledger, NotFound
 from ledger.kinds import Plan, PlanCandidate
@@ -28,6 +30,9 @@ from ledger.kinds import Plan, PlanCandidate
 __all__ = [
     "GRADED", "Answer", "Condition", "answers_of", "case_id", "evidence_of", "gold_of", "graded_fixture",
     "read_answers",
+    "read_as_text",
+    "text_of",
+    "thaw_made",
 ]  # fmt: skip
 
 GRADED = "graded"
@@ -65,19 +70,19 @@ def read_answers(
     ledger: Ledger, places: Sequence[Place], candidates: Mapping[str, PlanCandidate]
 ) -> Iterator[tuple[Place, Reading | None]]:
     """Each place that is answered with its last reply, read as a text; None where a redaction withholds it."""
-    rules = ReadRules.default()
     for place, reply in read_replies(ledger, places, candidates):
-        if reply is None:
-            yield place, None
-        elif reply.wire is None:
-            yield place, read_fault(*(reply.fault or ("harness", "internal")))
-        else:
-            yield (
-                place,
-                read_reply(
-                    reply.wire, protocol=reply.protocol, stream=reply.stream, ask="text", rules=rules, now=reply.at
-                ),
-            )
+        yield place, read_as_text(reply)
+
+
+def read_as_text(reply: Reply | None) -> Reading | None:
+    """A reply as a judge is shown it: the whole text, what a model thought aloud ahead of it left out."""
+    if reply is None:
+        return None
+    if reply.wire is None:
+        return read_fault(*(reply.fault or ("harness", "internal")))
+    return read_reply(
+        reply.wire, protocol=reply.protocol, stream=reply.stream, ask="text", rules=ReadRules.default(), now=reply.at
+    )
 
 
 def text_of(reading: Reading | None) -> str | None:
@@ -199,7 +204,18 @@ def _bytes(text: str | None) -> bytes:
 
 
 def evidence_of(case: Case) -> tuple[int, ...]:
-    """The event that a case of the fixture was made of, as it says itself; none for any other case."""
+    """The events that a case of the fixture was made of, as it says itself; none for any other case."""
     meta = case.meta
-    seq = meta.get("evidence") if isinstance(meta, Mapping) else None
-    return (seq,) if isinstance(seq, int) and not isinstance(seq, bool) else ()
+    told = meta.get("evidence") if isinstance(meta, Mapping) else None
+    seqs = told if isinstance(told, list) else [told]
+    return tuple(seq for seq in seqs if isinstance(seq, int) and not isinstance(seq, bool))
+
+
+def thaw_made(ledger: Ledger, plan: Plan) -> Mapping[str, Fixture]:
+    """The fixtures of a plan that no folder holds, as they were frozen: answers that are judged. Raises RefusedError
+    where a redaction withholds one."""
+    found: dict[str, Fixture] = {}
+    for each in plan.fixtures if plan.grades else ():
+        cases = tuple(case for (name, _), case in thaw_cases(ledger, plan).items() if name == each.name)
+        found[each.name] = Fixture(plan.suite, each.name, ledger.blob(each.freeze, "file"), cases)
+    return found

@@ -33,13 +33,14 @@ from harness._thaw import thaw_cases, thaw_rules
 from harness._typed import typed
 from harness.parse import Reading
 from harness.suites import Stages, stages
-from ledger import Draft, Ledger, hold_run, over_views
+from ledger import Draft, Ledger, RunHeld, hold_run, over_views
 from ledger.kinds import Plan, PlanCandidate, Score
 
 __all__ = [
     "ARMS",
     "Joined",
     "first_repeats",
+    "join_again",
     "join_judge",
     "judges_of",
     "unread_score",
@@ -105,13 +106,26 @@ def join_judge(ledger: Ledger, judge_run: str) -> tuple[Joined, ...]:
     return tuple(found)
 
 
+def join_again(ledger: Ledger, judge_run: str) -> list[str]:
+    """Join what a judge's run came to since, and say so; nothing for a run that judges nobody."""
+    try:
+        joined = join_judge(ledger, judge_run)
+    except RunHeld as error:
+        return [f"{error}; its grades join once that has ended: `harness resume {judge_run}`"]
+    return [
+        each.note or f"the grades of {each.candidate} joined run {each.run} as {each.label}"
+        for each in joined
+        if each.note or each.appended
+    ]
+
+
 def first_repeats(ledger: Ledger, judge_run: str, plan: Plan) -> dict[str, dict[int, int]]:
     """By candidate of a judge's run: its cell by the answer (an event's seq) that it was shown first."""
     share = max(1, plan.cells // max(1, len(plan.candidates)))
     once = max(1, share // max(1, plan.epochs))
     found: dict[str, dict[int, int]] = {each.label: {} for each in plan.candidates}
     for cell, causes in ledger.sql(_CELLS, (judge_run,)).fetchall():
-        at = (cell - 1) // share
+        at = int((cell - 1) // share)
         if (cell - 1) % share < once and at < len(plan.candidates):
             answers = found[plan.candidates[at].label]
             for seq in seqs_in(causes):

@@ -151,13 +151,13 @@ def _by_name(ledger: Ledger, fits: Sequence[FrozenLabel], stage_name: str, name:
 
 
 def _refuse_judged(ledger: Ledger, fits: Sequence[FrozenLabel]) -> None:
-    """Raises RefusedError for what a judge's grades stand under: it is derived of the judge's scores, not of replies."""
+    """Raises RefusedError for what a judge's grades stand under: that is derived of its scores, not of replies."""
     for each in fits:
         judge = thaw_rules(ledger, each.seq).judge if each.whole else None
         if judge is not None:
             raise RefusedError(
                 f"{each.label} holds the grades of {judge['candidate']}, which no reading of the graded run gives:"
-                f" `harness rescore {judge['run']} --rules NAME` reads the judge otherwise, and `harness grade` asks anew"
+                f" `harness rescore {judge['run']} --rules NAME` reads the judge otherwise, `harness grade` asks anew"
             )
 
 

@@ -4,6 +4,8 @@ Each event is derived from the very evidence that its causes name, under the rul
 that is here; also those that a later attempt overtook. So two things come out: whether the numbers follow from the
 bytes, and, where code moved since, whether it still does the same.
 
+What a judge's grades came to in the run that they joined is held against the judge's own (harness._replay_joined).
+
 An event must also rest on what stood for its cell by then, its cell must be one that the plan has, and a tally must
 name the freeze of its rule set: else the bytes would be right, and the wrong ones.
 
@@ -19,9 +21,11 @@ from typing import Any, cast
 
 from harness._derivations import Spot, derivations, unmeasured
 from harness._errors import HarnessError, RefusedError, UsageError
+from harness._graded import read_as_text
 from harness._moved_code import MovedModule, moved_modules
 from harness._named_rules import frozen_labels
 from harness._replay_compare import Difference, Recorded, difference_of, tally_difference
+from harness._replay_joined import JoinedCheck, Seen, shown_otherwise
 from harness._replay_strays import strays_of, unplanned_runs
 from harness._replies import (
     Place,
@@ -169,6 +173,8 @@ def check_run(
     if label is not None and label not in check.by_label:
         raise UsageError(f"run {run} was never scored under {label!a}")
     strays = strays_of(ledger, run, plan.cells) if label is None else ()
+    if plan.grades and label is None:
+        strays += shown_otherwise(ledger, run, plan, cases)
     return Checked(run, tuple(each.done() for each in check.by_label.values()), strays=strays)
 
 
@@ -227,6 +233,7 @@ class _Check:
         self.places = places
         self.only = only
         self.by_label: dict[str, _Rules] = {}
+        self.joined = JoinedCheck(ledger, run)
         self.freezes = {seq for (seq,) in ledger.sql("SELECT seq FROM main.events WHERE kind = 'freeze'")}
         self.lost = {seq for (seq,) in ledger.sql(_LOST, (run,))}
         planned = {each.label: each.freeze for each in plan.rules}
@@ -295,6 +302,9 @@ class _Check:
                 continue
             if event.kind == "score":
                 rules.scores.append((event.seq, event.cell, event.body))
+            if rules.rules.judge is not None:
+                self._joined_score(cell, event, rules, rules.rules)
+                continue
             evidence, failed = cell.rests_on(event)
             overtaken = cell.overtaken(event, evidence)
             if overtaken:
@@ -320,6 +330,17 @@ class _Check:
                 rules.internal += 1
                 continue
             rules.note(difference_of(self.ledger, self.run, event, derived[key], cell.place.case[1], label))
+
+    def _joined_score(self, cell: _Cell, event: Recorded, rules: _Rules, rule_set: RuleSet) -> None:
+        seen = Seen(
+            cell.place, cell.overtaken, lambda evidence: read_as_text(cell.replies.get(evidence)),
+            lambda at: any(row.kind == "request" and row.seq < at.seq for row in cell.rows),
+        )  # fmt: skip
+        found = self.joined.difference(seen, event, rule_set, self.freezes)
+        if found is False:
+            rules.withheld += 1
+        elif found is not True:
+            rules.note(found)
 
     def _without_reply(self, cell: _Cell, event: Recorded, rules: RuleSet, entry: Stages) -> Difference | None:
         """A score of a cell that was not asked, or whose fate nobody knows, as far as it had come by then."""

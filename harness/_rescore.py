@@ -14,13 +14,14 @@ import gc
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from harness._errors import RefusedError, RulesError, UsageError
 from harness._fit import check_golds
 from harness._flips import Flip, Sheet, find_flips, read_scores
 from harness._freeze import freeze_rules, standing_rules
+from harness._join import join_again
 from harness._named_rules import find_rule_sets
 from harness._replies import Place, read_places, read_plan
 from harness._rescore_work import Batch, Deriver, Job, batches_of, derived_by
@@ -149,7 +150,10 @@ def rescore_run(
             )
     base = _against(ledger, run, plan, against)
     with nullcontext() if dry_run else hold_run(ledger.path, run), _few_collections():
-        return _Rescore(ledger, run, seq, plan, rules, dry_run=dry_run).go(base, workers, progress)
+        done = _Rescore(ledger, run, seq, plan, rules, dry_run=dry_run).go(base, workers, progress)
+    # What a judge is read as anew joins what it graded anew.
+    joined = join_again(ledger, run) if plan.grades and not dry_run else []
+    return replace(done, notes=(*done.notes, *joined))
 
 
 @contextmanager

@@ -20,7 +20,9 @@ from harness._recorded import Record
 from harness._rules import RuleSet, load_rules
 from harness._run import RunOptions
 from harness._suite import Fixture, Suite, has_fixture, load_suite
+from harness._written import TASKS, as_writer, task_fixture
 from harness.engines import resolve_engine
+from harness.rubrics import PAIR, pair_suite
 from ledger.kinds import Plan
 
 __all__ = ["Now", "ResumeJob", "look"]
@@ -110,7 +112,10 @@ def _load_suite(
             suite, (fixtures[fixture.name],) = load_suite(f"{folder}/{fixture.name}")
     if suite is None:
         suite, _ = load_suite(reference)
-    return suite, fixtures
+    if suite.made is not None and plan.ask == "text":
+        # What a target wrote on a judge's tasks stands under the judge's suite, and isn't judged by it yet.
+        return as_writer(suite), {TASKS: task_fixture(suite)}
+    return (pair_suite(suite) if PAIR in made else suite), fixtures
 
 
 # Candidates

@@ -1,0 +1,197 @@
+"""The replay check of what joined: every score of a run under a judge's rule set held against the judge's own score
+that it names, and every answer that a judge was shown against the bytes that it was read from.
+
+A joined score must rest on the judge's last score by then, of the cell in which that judge was first shown the very
+answer that stood for the cell. One without a judge's score must say what the answer comes to by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness._errors import HarnessError
+from harness._graded import GRADED, evidence_of, gold_of, read_answers, text_of
+from harness._join import ARMS, first_repeats, unread_score, why_not_graded
+from harness._replay_compare import Difference, Recorded, difference_of
+from harness._replies import Place, read_places, read_plan, seqs_in
+from harness._rules import RuleSet
+from harness._suite import Case
+from harness._thaw import thaw_cases
+from harness._typed import typed
+from harness.parse import Reading
+from harness.suites import stages
+from ledger import Draft, Ledger, LedgerError, Prepared
+from ledger.kinds import Plan, Score
+
+__all__ = ["JoinedCheck", "Seen", "shown_otherwise"]
+
+_SCORES = (
+    "SELECT seq, cell, body FROM main.events WHERE run = ? AND kind = 'score' AND body ->> '$.rules' = ? ORDER BY seq"
+)
+_CELLS = "SELECT seq, cell, causes FROM main.events WHERE run = ? AND kind = 'cell'"
+_SHOWN = 120
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One cell of the graded run: `overtaken` gives the event that stood in the place of some evidence when an event
+    was written (0: that evidence stood), `reading` what an evidence reads as (None where a redaction withholds it),
+    `asked` says whether a request had been sent by then."""
+
+    place: Place
+    overtaken: Callable[[Recorded, int], int]
+    reading: Callable[[int], Reading | None]
+    asked: Callable[[Recorded], bool]
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """One judge's run under one of its rule sets: the bodies of its scores by seq, their seqs by cell, and its cell by
+    the answer that it was shown. `fault` says why none of it can be."""
+
+    scores: Mapping[int, str]
+    by_cell: Mapping[int, Sequence[int]]
+    shown: Mapping[int, int]
+    gold: Case
+    fault: str = ""
+
+    def last(self, answer: int, before: int) -> int:
+        """The judge's last score of an answer before an event; 0 for none."""
+        seqs = self.by_cell.get(self.shown.get(answer, 0), ())
+        return max((seq for seq in seqs if seq < before), default=0)
+
+
+class JoinedCheck:
+    """The joined scores of one run; each judge is read once."""
+
+    def __init__(self, ledger: Ledger, run: str) -> None:
+        self._ledger = ledger
+        self._run = run
+        self._judges: dict[str, _Judge] = {}
+
+    def difference(self, seen: Seen, event: Recorded, rules: RuleSet, freezes: set[int]) -> Difference | bool | None:
+        """How a joined event differs from what it should be; None when it doesn't, False where that can't be told
+        because the answer is withheld."""
+        judge = self._judge(rules)
+        if judge.fault or event.kind != "score":
+            return self._differs(seen, event, rules, "judge", judge.fault or "scores alone")
+        own = {seen.place.planned, *freezes}
+        grades = [cause for cause in event.causes if cause in judge.scores]
+        answer = max((cause for cause in event.causes if cause not in own and cause not in grades), default=0)
+        stood = seen.overtaken(event, answer)
+        if stood:
+            return self._differs(seen, event, rules, "evidence", f"event {stood}", f"event {answer}")
+        last = judge.last(answer, event.seq) if answer else 0
+        if grades != ([last] if last else []):
+            named = ", ".join(f"event {seq}" for seq in grades) or "none"
+            return self._differs(seen, event, rules, "grade", f"event {last}" if last else "none", named)
+        if last:
+            body = typed(Score, judge.scores[last], f"event {last}").model_copy(update={"rules": rules.label})
+            return self._against(seen, event, rules, body)
+        return self._unread(seen, event, rules, judge, answer)
+
+    def _unread(
+        self, seen: Seen, event: Recorded, rules: RuleSet, judge: _Judge, answer: int
+    ) -> Difference | bool | None:
+        entry = stages(rules.stages)
+        if not answer:
+            how_far = "fate_unknown" if seen.asked(event) else "not_asked"
+            return self._against(seen, event, rules, unread_score(rules, entry, judge.gold, how_far, how_far))
+        reading = seen.reading(answer)
+        if reading is None and typed(Score, event.body or "", f"event {event.seq}").reason != "withheld":
+            return False
+        return self._against(seen, event, rules, unread_score(rules, entry, judge.gold, *why_not_graded(reading)))
+
+    def _against(self, seen: Seen, event: Recorded, rules: RuleSet, body: Score) -> Difference | None:
+        derived = [_prepared(body, event.cell)]
+        return difference_of(self._ledger, self._run, event, derived, seen.place.case[1], rules.label)
+
+    def _differs(
+        self, seen: Seen, event: Recorded, rules: RuleSet, field: str, should: str, recorded: str = ""
+    ) -> Difference:
+        fields = ((field, recorded or event.kind, should),)
+        return Difference(
+            self._run, seen.place.cell, seen.place.case[1], event.kind, rules.label, event.seq, fields
+        )  # fmt: skip
+
+    def _judge(self, rules: RuleSet) -> _Judge:
+        if rules.label not in self._judges:
+            assert rules.judge is not None
+            self._judges[rules.label] = _read_judge(self._ledger, self._run, rules.judge)
+        return self._judges[rules.label]
+
+
+def _prepared(body: Score, cell: int) -> Prepared:
+    return Draft(body, run="a" * 16, cell=cell).prepared()
+
+
+def _read_judge(ledger: Ledger, run: str, judge: Mapping[str, Any]) -> _Judge:
+    nothing = gold_of("graded", "graded")
+    try:
+        _, plan = read_plan(ledger, judge["run"])
+    except (HarnessError, LedgerError) as error:
+        return _Judge({}, {}, {}, nothing, str(error))
+    mine = [(each.label, each.digest) for each in plan.candidates]
+    if run not in plan.grades or plan.suite != judge["suite"] or (judge["candidate"], judge["digest"]) not in mine:
+        return _Judge({}, {}, {}, nothing, f"run {judge['run']} has no such judge of this run")
+    scores: dict[int, str] = {}
+    by_cell: dict[int, list[int]] = {}
+    for seq, cell, body in ledger.sql(_SCORES, (judge["run"], judge["rules"])).fetchall():
+        scores[seq] = body
+        by_cell.setdefault(cell, []).append(seq)
+    shown = first_repeats(ledger, judge["run"], plan)[judge["candidate"]]
+    arm = plan.arms[0] if plan.arms and plan.arms[0] in ARMS else "graded"
+    return _Judge(scores, by_cell, shown, gold_of(ARMS[arm], arm))
+
+
+def shown_otherwise(
+    ledger: Ledger, run: str, plan: Plan, cases: Mapping[tuple[str, str], Case]
+) -> tuple[Difference, ...]:
+    """The cases of a judge's run whose text isn't the answer that they were made of, as the bytes have it, or whose
+    cell doesn't rest on it. What a redaction withholds can't be told."""
+    mine = {evidence: case for (name, _), case in cases.items() if name == GRADED for evidence in evidence_of(case)}
+    texts = dict[int, str | None]()
+    for graded in dict.fromkeys(plan.grades):
+        texts.update(_texts(ledger, graded, frozenset(mine)))
+    found: list[Difference] = []
+    rows = {cell: (seq, seqs_in(causes)) for seq, cell, causes in ledger.sql(_CELLS, (run,))}
+    by_id = {case.id: (evidence, case) for evidence, case in mine.items()}
+    for place in read_places(ledger, run, plan, list(cases), partly=True):
+        at = by_id.get(place.case[1])
+        if at is None or place.cell not in rows:
+            continue
+        evidence, case = at
+        seq, causes = rows[place.cell]
+        given = case.input.get("text") if isinstance(case.input, Mapping) else None
+        fields: list[tuple[str, str, str]] = []
+        if evidence not in causes:
+            fields.append(("causes", ", ".join(map(str, causes)), f"event {evidence} among them"))
+        if evidence in texts and texts[evidence] != given:
+            fields.append(("text", _short(given), _short(texts[evidence])))
+        if fields:
+            found.append(Difference(run, place.cell, case.id, "cell", "", seq, tuple(fields)))
+    return tuple(found)
+
+
+def _texts(ledger: Ledger, graded: str, wanted: frozenset[int]) -> dict[int, str | None]:
+    """What those answers of a run read as; an answer that is no text reads as None, a withheld one isn't among them."""
+    try:
+        _, plan = read_plan(ledger, graded)
+        places = read_places(ledger, graded, plan, list(thaw_cases(ledger, plan)), partly=True)
+    except HarnessError:
+        return {}
+    places = [each for each in places if each.evidence in wanted and each.state == "answered"]
+    candidates = {each.label: each for each in plan.candidates}
+    return {
+        place.evidence: text_of(reading)
+        for place, reading in read_answers(ledger, places, candidates)
+        if reading is not None
+    }
+
+
+def _short(text: object) -> str:
+    said = json.dumps(text)
+    return said if len(said) <= _SHOWN else said[:_SHOWN] + "…"
