@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from harness._errors import RefusedError, UsageError
 from harness._fit import check_fit
 from harness._grade import GradeJob, judge_suite, run_to_grade
-from harness._graded import Answer, answers_of, case_id
+from harness._graded import Answer, answers_of, case_id, evidence_of
 from harness._identity import file_digest
 from harness._job import Job, candidates_for, given_of, load_rule_sets
 from harness._replies import read_places, read_plan
@@ -170,10 +170,7 @@ def grade_pairs(
             servers={each.label: ask_server(each) for each in candidates} if via == "live" else {},
             note=" ".join(filter(None, (asking.note, *told))), purse=purse, say=say,
             grades=list(dict.fromkeys((a.run, b.run))),
-            evidence={
-                f"{_name(a, b, pair)}/{order}": sorted({pair.a.place.evidence, pair.b.place.evidence})
-                for pair in pairs for order in (0, 1)
-            },
+            evidence={case.id: evidence_of(case) for case in fixture.cases},
         )  # fmt: skip
         shown = len(pairs) if limit is None else min(limit, len(pairs))
         return PairsDone(a.name, b.name, shown, unpaired, finished, read_report(ledger, finished.run), taken)
@@ -284,7 +281,8 @@ def _fixture(
             meta = {
                 "label": pair.case, "arm": PAIR, "order": order, "epoch": pair.key.epoch,
                 "text_digests": [file_digest(text.encode("utf-8", "surrogatepass")) for text in texts.values()],
-                "runs": [a.run, b.run], "cells": [pair.a.place.cell, pair.b.place.cell],
+                "evidence": sorted({pair.a.place.evidence, pair.b.place.evidence}), "runs": [a.run, b.run],
+                "cells": [pair.a.place.cell, pair.b.place.cell],
                 # As for graded answers: a short one must not be found by guessing at the file's digest.
                 "salt": secrets.token_hex(16),
             }  # fmt: skip

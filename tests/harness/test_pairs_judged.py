@@ -17,6 +17,7 @@ from harness._json import JSON
 from harness._pair_outcomes import JudgedPair, pair_outcomes, pair_tables
 from harness._pairs_asked import PairJob, PairsDone, grade_pairs
 from harness._replay_check import check_run
+from harness._resume import ResumeJob, resume_job
 from harness._run import RunOptions, SilentProgress
 from harness._stats import wilson
 from harness.suites._companion import Record, StudyTable
@@ -289,3 +290,25 @@ def test_runs_of_two_suites_arent_held_against_each_other(sides: Sides) -> None:
     other = sides.bench.run(long, "m")
     with pytest.raises(RefusedError, match=r"not comparable: .* answered the suite weather, and .* the suite climate"):
         sides.ask(longer, b=other)
+
+
+def test_pairs_that_broke_off_are_resumed_in_both_orders_and_rest_on_the_same_answers(sides: Sides) -> None:
+    broken: list[str] = []
+
+    def sometimes(prompt: str) -> Answer:
+        if not broken:
+            broken.append(prompt)
+            return Answer("no", status=400)
+        return longer(prompt)
+
+    done = sides.ask(sometimes)
+    assert outcomes(done)["unmeasured"] == (1, 2) and done.finished.status != "complete"
+    with model_server(longer) as server:
+        again = resume_job(
+            ResumeJob(done.finished.run, base_urls=[server.openai], accept=["endpoint"], reason="moved"),
+            sides.bench.db, SilentProgress(),
+        )  # fmt: skip
+    (study,) = again.report.data["study"]
+    assert {row[0]: row[1] for row in study["tables"][0]["rows"]}["B wins"] == 2
+    with sides.bench.ledger() as ledger:
+        assert check_run(ledger, done.finished.run).ok
