@@ -25,7 +25,9 @@ _MOST_GROUPS = 50
 _MOST_APART = 4
 """Up to so many candidates have a table each; more share one, or a terminal would hold nothing else."""
 _UNFINISHED = (
-    "SELECT EXISTS (SELECT 1 FROM cells WHERE run = ? AND status IN (SELECT value FROM json_each(?))) AS unfinished"
+    "SELECT EXISTS (SELECT 1 FROM cells WHERE run = ?1 AND status IN (SELECT value FROM json_each(?2))"
+    # What a judge has yet to grade is its own run's to finish.
+    " AND rules NOT IN (SELECT rules FROM joins WHERE run = ?1)) AS unfinished"
 )
 
 
@@ -62,8 +64,11 @@ class RunReport:
 
     def misses(self) -> list[str]:
         """A sentence on each thing that keeps the run from passing."""
-        said = [f"bar {bar['bar']} is {bar['status']} for {bar['candidate']} under {bar['rules']} ({bar['figure']})"
-                for bar in self.data["bars"] if not bar["holds"]]  # fmt: skip
+        said = [
+            f"bar {bar['bar']} is {bar['status']} for {bar['candidate']} under {bar['rules']} ({bar['figure']})"
+            + (f": {bar['fails']}" if bar["fails"] else "")
+            for bar in self.data["bars"] if not bar["holds"]
+        ]  # fmt: skip
         said += [f"the bars of {each['rules']} can't be read: {each['why']}" for each in self.data["bars_unread"]]
         if self.gate() == 3:
             said.append(f"run {self.run} is unfinished ({self.status}); `harness resume {self.run}` asks the rest")
@@ -164,7 +169,8 @@ def read_standing(ledger: Ledger, rules: Sequence[str] = ()) -> StandingReport:
         row.pop("left_out")
     with_intervals(ledger, rows)
     for row in rows:
-        row.update({name: bool(row[name]) for name in ("superseded", "tainted", "reproducible")})
+        marks = ("superseded", "tainted", "reproducible", "rests_on_superseded")
+        row.update({name: bool(row[name]) for name in marks})
     kept = [row for row in rows if not rules or row["rules"] in rules or row["rules"].partition("@")[0] in rules]
     return StandingReport(kept, left_out)
 
