@@ -38,7 +38,8 @@ CONFIDENCE = "95% interval, so 97.5% confidence at the one end that decides"
 
 _OPEN = over_views(
     "SELECT status, EXISTS (SELECT 1 FROM cells WHERE cells.run = runs.run"
-    " AND status IN (SELECT value FROM json_each(?))) AS unfinished FROM runs WHERE run = ?"
+    " AND status IN (SELECT value FROM json_each(?1))"
+    " AND rules NOT IN (SELECT rules FROM joins WHERE run = ?2)) AS unfinished FROM runs WHERE run = ?2"
 )
 
 

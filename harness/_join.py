@@ -33,6 +33,7 @@ from harness._thaw import thaw_cases, thaw_rules
 from harness._typed import typed
 from harness.parse import Reading
 from harness.suites import Stages, stages
+from harness.suites._registry import EVERY_GROUP
 from ledger import Draft, Ledger, RunHeld, hold_run, over_views
 from ledger.kinds import Plan, PlanCandidate, Score
 
@@ -134,13 +135,15 @@ def first_repeats(ledger: Ledger, judge_run: str, plan: Plan) -> dict[str, dict[
 
 
 def unread_score(rules: RuleSet, entry: Stages, gold: Case, status: Status, name: str) -> Score:
-    """The score of a cell that no judge measured. What the judge's rule set counts an unreadable reply of the judge as
-    says nothing of the target's."""
+    """The score of a cell that was never shown to the judge: the metric that is its outcome misses it, and no figure of
+    how the judge did, nor what an unreadable reply of a judge counts as."""
+    groups = entry.group(gold.gold)
+    outcome = next((metric for group, metric in rules.primary.items() if group in (EVERY_GROUP, *groups)), "")
     known = known_reason(status, name)
     score = unmeasured_score(
         rules, entry, gold, status=known.status, stage=str(known.stage), reason=known.name, domain=str(known.domain)
     )
-    return score.model_copy(update={"metrics": {}, "policy": ""})
+    return score.model_copy(update={"applies": [outcome] if outcome else [], "metrics": {}, "policy": ""})
 
 
 @dataclass(frozen=True, slots=True)

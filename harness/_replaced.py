@@ -1,5 +1,5 @@
-"""What a run's numbers rest on beside the run itself, and what of it was superseded: frozen files, and the runs whose
-answers it took over."""
+"""What a run's numbers rest on beside the run itself, and what of it was superseded: frozen files, the runs whose
+answers it took over or grades, and the judges' runs whose grades joined it."""
 
 from __future__ import annotations
 
@@ -24,23 +24,40 @@ _ANSWERS = (
     " CROSS JOIN events AS origin ON origin.seq = cause.value"
     " WHERE reuse.run = ?1 AND reuse.kind = 'reuse' AND origin.run <> ?1) ORDER BY gone.seq"
 )
+_GRADES = (
+    "SELECT gone.seq AS event, 'run' AS what, gone.id AS id, coalesce(resting.rules, ?2) AS name,"
+    ' gone."by" AS "by", gone.category AS category, gone.reason AS reason'
+    " FROM resting_on_superseded AS resting"
+    " JOIN supersessions AS gone ON gone.in_force AND gone.what = 'run' AND gone.id = resting.superseded"
+    " WHERE resting.run = ?1 ORDER BY gone.seq, 4"
+)
+_GRADED = "graded"
 _ANY = "SELECT EXISTS (SELECT 1 FROM events WHERE kind = 'supersede') AS said"
 
 
 def replaced(
     rows: Callable[[str, Sequence[Any]], list[dict[str, Any]]], run: str, freezes: Iterable[int]
 ) -> list[dict[str, Any]]:
-    """Every supersession in force of one of `freezes` (seqs), or of a run that `run` took answers over from.
+    """Every supersession in force of one of `freezes` (seqs), of a run that `run` took answers over from or grades, and
+    of a judge's run whose grades joined it.
 
-    {"event", "what", "id", "name", "by", "category", "reason"}; `rows` runs a query over the views.
+    {"event", "what", "id", "name", "by", "category", "reason"}; `rows` runs a query over the views. For a run, `name` is
+    empty where its answers were taken over, "graded" where they are graded, and the label under which a judge's grades
+    stand.
     """
     if not rows(_ANY, ())[0]["said"]:
         return []
     frozen = rows(_FREEZES, (json.dumps(sorted(freezes)),))
-    return [{**row, "id": str(row["id"])} for row in (*frozen, *rows(_ANSWERS, (run,)))]
+    return [{**row, "id": str(row["id"])} for row in (*frozen, *rows(_ANSWERS, (run,)), *rows(_GRADES, (run, _GRADED)))]
 
 
 def replaced_words(row: dict[str, Any]) -> tuple[str, str]:
     """What a row of `replaced` speaks of, and how that was replaced, in words."""
-    of = f"event {row['id']}, the {row['name']}" if row["what"] == "freeze" else f"run {row['id']}, whose answers count"
+    if row["what"] == "freeze":
+        of = f"event {row['id']}, the {row['name']}"
+    elif row["name"] == _GRADED:
+        of = f"run {row['id']}, whose answers are graded"
+    else:
+        counts = f"grades count under {row['name']}" if row["name"] else "answers count"
+        of = f"run {row['id']}, whose {counts}"
     return of, f"by {row['by']}" if row["by"] else "without a successor"

@@ -68,7 +68,8 @@ _MOVED_SHOWN = 12
 _NOTHING = "nothing is unfinished, so nothing was asked"
 _OPEN = over_views(
     "SELECT status, EXISTS (SELECT 1 FROM cells WHERE cells.run = runs.run"
-    " AND status IN (SELECT value FROM json_each(?))) AS unfinished FROM runs WHERE run = ?"
+    " AND status IN (SELECT value FROM json_each(?1))"
+    " AND rules NOT IN (SELECT rules FROM joins WHERE run = ?2)) AS unfinished FROM runs WHERE run = ?2"
 )
 
 
