@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, cast
 
 from harness._json import JSON
 from harness._outcomes import Status
@@ -23,8 +23,6 @@ Fault = Literal[
 ]  # fmt: skip
 _MOST_WRITTEN = 40
 """Characters of a judge's total that are kept: more digits are no total."""
-_MOST_DIGITS = 4_000
-"""Python reads no integer of more digits; one of them comes as a Decimal, and is a whole number all the same."""
 
 
 def schema(value: JSON, /) -> tuple[str | None, JSON]:
@@ -72,31 +70,26 @@ def _none(reason: Fault) -> Answer:
 def _vector(reply: Mapping[str, JSON], rubric: Rubric) -> Mapping[str, int] | Fault:
     ids = frozenset(rubric.ids)
     nested = "scores" in reply
-    if (nested and not ids.isdisjoint(reply)) or _holds_another(reply, ids, nested=nested):
+    if nested and not ids.isdisjoint(reply):
         return "two_vectors"
     there = reply["scores"] if nested else reply
     if not isinstance(there, Mapping) or not ids <= set(there):
         return "missing_criterion"
+    if _holds_another(reply, ids, nested=nested):
+        return "two_vectors"
     known = {*RESERVED, *rubric.reply.comments}
     if set(reply) - known - ids or (nested and set(there) - ids):
         return "unexpected_criterion"
-    scores: dict[str, int] = {}
-    faults: list[Fault] = []
-    for each in rubric.criteria:
-        score = there[each.id]
-        if isinstance(score, Decimal) and _is_long(score):
-            faults.append("score_out_of_range")
-        elif isinstance(score, bool) or not isinstance(score, int):
-            return "score_not_integer"
-        elif not each.least <= score <= each.most:
-            faults.append("score_out_of_range")
-        else:
-            scores[each.id] = score
-    return faults[0] if faults else scores
+    if not all(_is_whole(there[name]) for name in rubric.ids):
+        return "score_not_integer"
+    scores = {name: cast("int", there[name]) for name in rubric.ids}
+    fits = all(each.least <= scores[each.id] <= each.most for each in rubric.criteria)
+    return scores if fits else "score_out_of_range"
 
 
-def _is_long(score: Decimal) -> bool:
-    return score.is_finite() and score.as_tuple().exponent == 0 and score.adjusted() >= _MOST_DIGITS
+def _is_whole(given: JSON) -> bool:
+    """Whether a number is written as a whole one: 4.0 and 1e0 aren't, and true is none to anybody but Python."""
+    return isinstance(given, int) and not isinstance(given, bool)
 
 
 def _holds_another(reply: Mapping[str, JSON], ids: frozenset[str], *, nested: bool) -> bool:
@@ -111,7 +104,7 @@ def _holds_another(reply: Mapping[str, JSON], ids: frozenset[str], *, nested: bo
 
 
 def _is_number(given: JSON) -> bool:
-    return isinstance(given, int | Decimal) and not isinstance(given, bool)
+    return isinstance(given, Decimal) or _is_whole(given)
 
 
 def _objects(items: Sequence[JSON]) -> Iterator[Mapping[str, JSON]]:
