@@ -32,6 +32,8 @@ OUTCOME = "outcome"
 _SCORES = (
     "SELECT cell, body FROM main.events WHERE run = ? AND kind = 'score' AND body ->> '$.rules' = ? ORDER BY cell, seq"
 )
+_JUDGE = "judge"
+"""The stage at which a cell parts where one of the two rule sets holds the grades of a judge: another reply is read."""
 _VALUE_SHOWN = 200
 _AT_ONCE = 200
 
@@ -55,8 +57,8 @@ class Flip:
 
     `stage` names the first stage that differs and, where the rule files make the difference, the smallest set of their
     switches that does: "parse: fence", "confirm: relation_in_span", "score: policy"; "parse: code" where the files
-    agree and the code moved. Later stages without which the figure would be another follow after ", then ". `rules` is
-    the label moved to.
+    agree and the code moved; "judge" where one side is the grades of a judge. Later stages without which the figure
+    would be another follow after ", then ". `rules` is the label moved to.
     """
 
     cell: int
@@ -177,7 +179,8 @@ def find_flips(
             left, right = stands.get((place.cell, before)), stands.get((place.cell, after))
             if place.cell in derive:
                 right = stand_derived(place, redo, rules[1]) if redo and rules[1] else None
-            stage = first_difference(left, right, *rules, redo)
+            judged = any(each is not None and each.judge is not None for each in rules)
+            stage = _JUDGE if judged else first_difference(left, right, *rules, redo)
             readings = _reading(left), _reading(right)
             for metric, old, new in rows:
                 yield Flip(

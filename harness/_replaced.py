@@ -41,9 +41,9 @@ def replaced(
     """Every supersession in force of one of `freezes` (seqs), of a run that `run` took answers over from or grades, and
     of a judge's run whose grades joined it.
 
-    {"event", "what", "id", "name", "by", "category", "reason"}; `rows` runs a query over the views. For a run, `name` is
-    empty where its answers were taken over, "graded" where they are graded, and the label under which a judge's grades
-    stand.
+    {"event", "what", "id", "name", "by", "category", "reason"}; `rows` runs a query over the views. For a run, `name`
+    is empty where its answers were taken over, "graded" where they are graded, and the label that a judge's grades
+    stand under.
     """
     if not rows(_ANY, ())[0]["said"]:
         return []

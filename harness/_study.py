@@ -44,6 +44,12 @@ _CELLS = (
     " WHERE cells.run = ? AND cells.rules = ? ORDER BY cells.cell"
 )
 _CONFIRMS = "SELECT seq, body FROM events WHERE run = ? AND kind = 'confirm' AND body ->> '$.rules' = ?"
+# A grade that joined rests on the judge's own score, and that on what was confirmed of the judge's reply.
+_JUDGED = (
+    "SELECT score.seq AS seq, confirm.body AS body FROM events AS score CROSS JOIN json_each(score.causes) AS cause"
+    " CROSS JOIN events AS confirm ON confirm.seq = cause.value AND confirm.kind = 'confirm'"
+    " WHERE score.run = ? AND score.kind = 'score' AND score.body ->> '$.rules' = ? AND confirm.body IS NOT NULL"
+)
 _PLAN = "SELECT body FROM events WHERE run = ? AND kind = 'plan'"
 
 
@@ -89,7 +95,10 @@ def read_records(
     plan = Plan.model_validate_json(rows(_PLAN, (run,))[0]["body"])
     judged = rules.judge is not None
     golds = _golds(ledger, plan.model_copy(update={"fixtures": []}) if judged else plan)
-    confirms = {int(row["seq"]): json.loads(row["body"]) for row in rows(_CONFIRMS, (run, rules.label))}
+    query, of = (_CONFIRMS, (run, rules.label)) if rules.judge is None else (
+        _JUDGED, (rules.judge["run"], rules.judge["rules"])
+    )  # fmt: skip
+    confirms = {int(row["seq"]): json.loads(row["body"]) for row in rows(query, of)}
     return [
         _record({**row, "arm": _GRADED} if judged else row, confirms, golds)
         for row in rows(_CELLS, (run, rules.label)) if cells is None or row["cell"] in cells
