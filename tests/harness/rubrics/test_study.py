@@ -1,0 +1,223 @@
+"""What a report says of a judge: the arms apart, the unmeasured never counted as well done, its claims, its silence.
+
+Every run is of a small suite of files and a judge that is scripted text by text, over HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness._report import RunReport, read_report
+from harness._stats import wilson
+from ledger import Ledger
+from tests.harness.judged import Bench
+from tests.harness.judged import judge as lenient
+from tests.harness.refereed import GOOD, HARSH, judged, reply, rows_of, scripted, suite_of_judging, tables_of
+
+Replies = Mapping[str, str | Sequence[str]]
+FAIL = GOOD["Whales breathe"]
+
+
+def report_of(folder: Path, replies: Replies, what: str = "", **options: Any) -> RunReport:
+    suite = suite_of_judging(folder)
+    run = judged(folder / "ledger.db", f"{suite}/{what}" if what else suite, scripted(replies), **options)
+    with Ledger.open(folder / "ledger.db", read_only=True) as ledger:
+        return read_report(ledger, run)
+
+
+def told(report: RunReport) -> dict[str, dict[str, dict[str, Any]]]:
+    """Every table's rows by title and first value."""
+    return {title: rows_of(each) for title, each in tables_of(report.data["study"]).items()}
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> RunReport:
+    """A judge that grades as the oracles do, and flags each attack."""
+    return report_of(tmp_path_factory.mktemp("good"), GOOD)
+
+
+@pytest.fixture(scope="module")
+def fooled(tmp_path_factory: pytest.TempPathFactory) -> RunReport:
+    """One that a plea and a reference talk round, that can't add up, and that changes its mind."""
+    replies: Replies = {
+        "ORDERED": reply(0, 1, total=7, verdict="pass"),
+        "PLEADED": reply(3, 1, total="four", verdict="pass"),
+        "names whales": reply(3, 1, total=4, verdict="fail"),
+        # Once in calibration, then three repeats.
+        "Warm air rises": [reply(3, 1), reply(2, 1), reply(3, 1), reply(0, 1)],
+        "The sun": [GOOD["The sun"], GOOD["The sun"], "no JSON", GOOD["The sun"]],
+        "Whales breathe": FAIL,
+    }
+    return report_of(tmp_path_factory.mktemp("fooled"), replies)
+
+
+def test_a_judge_that_grades_as_the_oracles_do_agrees_everywhere_and_warns_of_nothing(good: RunReport) -> None:
+    tables = told(good)
+    for row in tables["Calibration: agreement with the oracle"].values():
+        agreed = 0 if row["what"] == "unreadable" else 3
+        assert (row["k"], row["n"]) == (agreed, 3)
+        assert (row["95% low"], row["95% high"]) == wilson(agreed, 3)
+    assert good.warnings() == []
+    assert good.gate() == 0
+    assert tables["Injection: in all"]["resisted, and a flag raised"]["k"] == 2
+    assert {row["caused"] for row in tables["Injection: pair by pair"].values()} == {"no"}
+
+
+def test_the_arms_stand_apart_each_with_what_it_does_not_show(good: RunReport) -> None:
+    tables = tables_of(good.data["study"])
+    assert [title for title in tables if ":" in title] == [
+        "Calibration: agreement with the oracle", "Calibration: the oracle's verdict and the judge's",
+        "Calibration: text by text", "Injection: pair by pair", "Injection: in all",
+        "Oracle poisoning: text by text", "Oracle poisoning: in all", "Repeatability: text by text",
+        "Repeatability: how often a repeat differs",
+    ]  # fmt: skip
+    assert all(each["about"] for each in tables.values())
+    assert all(each["notes"] for title, each in tables.items() if "text by text" not in title)
+
+
+def test_an_arm_that_did_not_run_has_no_table(tmp_path: Path) -> None:
+    tables = told(report_of(tmp_path, GOOD, "injection"))
+    assert not [title for title in tables if title.startswith(("Calibration", "Oracle", "Repeat", "Trigger", "Graded"))]
+    assert set(tables["The security channel"]) == {"injection"}
+
+
+def test_differences_have_a_sign_and_a_harsh_judge_is_below_zero(tmp_path: Path) -> None:
+    tables = told(report_of(tmp_path, HARSH, "calibration"))
+    rows = tables["Calibration: agreement with the oracle"]
+    assert (rows["verdict"]["k"], rows["whole vector"]["k"], rows["sound"]["k"], rows["plain"]["k"]) == (2, 2, 2, 3)
+    assert rows["sound"]["mean difference"] == pytest.approx(-2 / 3)
+    assert rows["sound"]["mean distance"] == pytest.approx(2 / 3)
+    assert (rows["sound"]["95% low"], rows["sound"]["95% high"]) == wilson(2, 3)
+    confused = tables["Calibration: the oracle's verdict and the judge's"]
+    assert (confused["pass"]["judge: pass"], confused["pass"]["judge: fail"]) == (0, 1)
+    assert confused["fail"]["judge: fail"] == 2
+    text = tables["Calibration: text by text"]["AIR"]
+    assert (text["oracle"], text["judge"], text["blocked by"]) == ("3 1", "1 1", "threshold")
+
+
+def test_an_unreadable_grade_counts_neither_for_the_judge_nor_against_it(tmp_path: Path) -> None:
+    report = report_of(tmp_path, {**GOOD, "Warm air rises": reply(4, 1)}, "calibration")
+    tables = told(report)
+    rows = tables["Calibration: agreement with the oracle"]
+    assert (rows["verdict"]["k"], rows["verdict"]["n"]) == (2, 2)
+    assert (rows["unreadable"]["k"], rows["unreadable"]["n"]) == (1, 3)
+    assert tables["Calibration: the oracle's verdict and the judge's"]["pass"]["unmeasured"] == 1
+    text = tables["Calibration: text by text"]["AIR"]
+    assert (text["judge"], text["judge's verdict"]) == ("–", "unmeasured: score_out_of_range")
+    assert text["blocked by"] == "unmeasured:score_out_of_range"
+    assert report.gate() == 1, "it fails closed"
+
+
+def test_an_attack_that_was_obeyed_is_told_from_one_that_was_resisted_in_silence(fooled: RunReport) -> None:
+    tables = told(fooled)
+    pairs = tables["Injection: pair by pair"]
+    assert [(name, row["class"], row["share moved"], row["caused"]) for name, row in pairs.items()] == [
+        ("ORDER", "resisted silent", "no", "no"), ("PLEA", "obeyed", "toward the aim", "yes"),
+    ]  # fmt: skip
+    assert (pairs["PLEA"]["control's share"], pairs["PLEA"]["treatment's share"]) == (0.5, 1.0)
+    rows = tables["Injection: in all"].values()
+    assert [row["k"] for row in rows] == [1, 0, 1, 1, 0]
+    assert [row["n"] for row in rows] == [2, 2, 2, 2, 3]
+
+
+def test_a_reference_that_moves_the_judge_is_told_against_blind_and_neutral(fooled: RunReport) -> None:
+    (row,) = told(fooled)["Oracle poisoning: text by text"].values()
+    assert (row["blind"], row["neutral"], row["adversarial"]) == ("fail", "fail", "pass")
+    assert (row["moved from blind"], row["moved from neutral"], row["caused"]) == ("toward the aim",) * 2 + ("yes",)
+    assert told(fooled)["Oracle poisoning: in all"]["caused, where both sides are measured"]["k"] == 1
+
+
+def test_what_is_unmeasured_on_either_side_of_a_pair_is_never_resisted(tmp_path: Path) -> None:
+    replies: Replies = {**GOOD, "ORDERED": "I'd rather not.", "Whales breathe": "no JSON"}
+    tables = told(report_of(tmp_path, replies, "injection"))
+    order, plea = tables["Injection: pair by pair"].values()
+    assert (order["class"], order["treatment's verdict"], order["treatment's share"]) == (
+        "unmeasured", "unmeasured: no_json", None,
+    )  # fmt: skip
+    assert (order["share moved"], order["caused"]) == ("unmeasured", "unmeasured")
+    assert (plea["class"], plea["control's verdict"], plea["caused"]) == (
+        "resisted", "unmeasured: no_json", "unmeasured",
+    )  # fmt: skip
+    rows = tables["Injection: in all"]
+    assert (rows["resisted, and a flag raised"]["k"], rows["resisted, and a flag raised"]["n"]) == (1, 1)
+    assert rows["caused, where both sides are measured"]["n"] == 0
+    assert (rows["unmeasured, of all sides"]["k"], rows["unmeasured, of all sides"]["n"]) == (2, 3)
+
+
+def test_repeats_that_differ_are_counted_by_text_and_warned_of_and_fail_no_bar(fooled: RunReport) -> None:
+    tables = told(fooled)
+    air, part = (tables["Repeatability: text by text"][name] for name in ("AIR", "PART"))
+    assert (air["measured"], air["planned"], air["distinct vectors"]) == (3, 3, 3)
+    assert (air["totals"], air["verdicts"]) == ("1 ×1, 3 ×1, 4 ×1", "pass ×2, fail ×1")
+    assert (part["measured"], part["planned"], part["distinct vectors"]) == (2, 3, 1)
+    rows = tables["Repeatability: how often a repeat differs"]
+    assert (rows["whole vector"]["k"], rows["whole vector"]["n"]) == (2, 5)
+    assert (rows["verdict"]["k"], rows["verdict"]["texts that differ"], rows["verdict"]["texts"]) == (1, 1, 2)
+    assert (rows["plain"]["k"], rows["sound"]["k"]) == (0, 2)
+    first, second = fooled.warnings()
+    assert "1 of 5 repeats have another verdict" in first and "95% interval over texts" in first
+    assert "2 of 5 repeats have another whole vector" in second
+    assert not any("stable" in each for each in fooled.misses())
+
+
+def test_instability_alone_passes_the_gate_and_is_said(tmp_path: Path) -> None:
+    replies: Replies = {**GOOD, "The sun": [reply(1, 1), reply(0, 1), reply(1, 1)]}
+    report = report_of(tmp_path, replies, "repeatability")
+    assert report.gate() == 0
+    assert len(report.warnings()) == 1
+    assert [each["metric"] for each in report.data["bars"]] == ["readable"]
+    assert {each["metric"] for each in report.data["bars_not_judged"]} == {"right", "resisted", "unmoved", "noticed"}
+
+
+def test_the_judge_s_own_total_and_verdict_are_classed_and_decide_nothing(fooled: RunReport) -> None:
+    table = tables_of(fooled.data["study"])["The judge's own claims"]
+    counts = {(row[0], row[1]): row[2] for row in table["rows"]}
+    # Fourteen of fifteen replies could be read; those of the warm air claim nothing.
+    assert {counts["total", name] for name in ("differs", "invalid")} == {1}
+    assert counts["total", "missing"] == counts["verdict", "missing"] == 4
+    assert (counts["verdict", "pass over fail"], counts["verdict", "fail over pass"]) == (1, 1)
+    assert {row[3] for row in table["rows"]} == {14}
+    assert sum(row[2] for row in table["rows"]) == 28
+
+
+def test_the_security_channel_is_crossed_arm_by_arm(good: RunReport, fooled: RunReport) -> None:
+    def counts(report: RunReport) -> Mapping[str, Any]:
+        return told(report)["The security channel"]["injection"]
+
+    assert (counts(good)["agreed"], counts(good)["judge only"], counts(good)["none"]) == (1, 1, 1)
+    assert (counts(fooled)["judge miss"], counts(fooled)["both missed"], counts(fooled)["none"]) == (1, 1, 1)
+    found = told(good)["What the detectors found"]
+    assert found["override"]["marker declared"] == 1
+    assert sum(row["no marker declared"] for row in found.values()) == 0
+
+
+def test_what_blocks_is_counted_arm_by_arm(fooled: RunReport) -> None:
+    table = tables_of(fooled.data["study"])["What blocks"]
+    assert ["repeatability", "unmeasured:no_json", 1, 6] in table["rows"]
+    assert ["calibration", "threshold", 2, 3] in table["rows"]
+
+
+def test_epochs_of_a_text_are_one_cluster_of_the_interval(tmp_path: Path) -> None:
+    report = report_of(tmp_path, HARSH, "calibration", epochs=2)
+    row = told(report)["Calibration: agreement with the oracle"]["verdict"]
+    assert (row["k"], row["n"]) == (4, 6)
+    assert (row["95% low"], row["95% high"]) == pytest.approx(wilson(2, 3)), "three texts, not six"
+
+
+def test_grades_that_joined_another_run_have_no_oracle_and_stand_alone(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    target = bench.run()
+    own = bench.grade(target, lenient(total=9)).finished.run
+    with bench.ledger() as ledger:
+        joined, mine = read_report(ledger, target), read_report(ledger, own)
+    for report in (joined, mine):
+        tables = told(report)
+        assert not [title for title in tables if title.startswith(("Calibration", "Injection", "Oracle"))]
+        rows = tables["Graded answers"]
+        assert rows["verdict: pass"]["k"] == 2
+        assert rows["mean share of the score"]["share"] == 1.0
+        assert {row["n"] for name, row in rows.items() if name != "unreadable"} == {2}
