@@ -113,13 +113,14 @@ def _id(table: Mapping[str, Any], where: str) -> str:
 def _unlike(ids: list[str], where: str) -> None:
     seen: dict[str, str] = {}
     for name in ids:
-        other = seen.setdefault(name.lower(), name)
-        if other is not name:
+        other = seen.get(name.lower())
+        if other is not None:
             raise ValueError(
                 f"{where}: id {name!a} stands twice"
                 if other == name
                 else f"{where}: ids {other!a} and {name!a} differ in case alone; rename one"
             )
+        seen[name.lower()] = name
 
 
 def _text(table: Mapping[str, Any], key: str, where: str, default: str) -> str:
