@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ledger._copies import copies_of
+from ledger._redact_judged import shown_to
 from ledger._redact_targets import Targets
 from ledger._resting import Resting, rests_on
 from ledger._store import Ledger
@@ -73,9 +74,12 @@ def preview(ledger: Ledger, targets: Targets) -> Preview:
     seqs = json.dumps(targets.causes)
     found = {int(row["seq"]): str(row["kind"]) for row in ledger.rows(_KINDS, (seqs,))}
     resting = rests_on(ledger, targets.causes)
+    judges = shown_to(ledger, targets, resting)
     return Preview(
-        targets, found, resting, tuple(_numbers(resting)), tuple(_readable(ledger, targets, resting, seqs)),
-        tuple(_unreachable(ledger.path)), tuple(_advice(ledger, found, targets)),
+        targets, found, resting, tuple(_numbers(resting)),
+        (*(each.readable for each in judges), *_readable(ledger, targets, resting, seqs)),
+        tuple(_unreachable(ledger.path)),
+        (*_advice(ledger, found, targets), *(said for each in judges for said in each.advice)),
     )  # fmt: skip
 
 
