@@ -18,9 +18,9 @@ from typing import Any, Literal
 from harness._errors import UsageError
 from harness._stats import wilson
 
-__all__ = ["Agreement", "agreement", "agreement_of_scores"]
+__all__ = ["Agreement", "agreement", "agreement_of_scores", "need_kappa"]
 
-Undefined = Literal["", "no_data", "one_label"]
+Undefined = Literal["", "no_data", "one_label", "not_computed"]
 _Z = 1.959963984540054
 _DIGITS = 9
 """So many decimals are kept: what a library's next release rounds otherwise is no other figure."""
@@ -45,6 +45,12 @@ class Agreement:
     kappa_low: float | None
     kappa_high: float | None
     why: Undefined = ""
+
+    @classmethod
+    def uncorrected(cls, n: int, agreed: int) -> Agreement:
+        """The share alone, where nobody computes kappa."""
+        low, high = wilson(agreed, n) or (None, None)
+        return cls(n, agreed, low, high, None, None, None, "not_computed")
 
     @property
     def share(self) -> float | None:
@@ -93,13 +99,22 @@ def _kept(value: float) -> float:
 
 def _computed(table: Sequence[Sequence[int]], weights: Sequence[int] | None) -> tuple[float, float]:
     """Kappa and its variance, of a table of counts in which more than one label stands."""
-    try:
-        library, numpy = import_module("statsmodels.stats.inter_rater"), import_module("numpy")
-    except ImportError:
-        raise UsageError(
-            "statsmodels isn't installed, and agreement needs it: pip install 'eval-ledger[stats]'"
-        ) from None
+    library, numpy = _libraries()
     # It also computes roots and quotients that aren't used here, and would warn of those.
     with numpy.errstate(all="ignore"):
         found: Any = library.cohens_kappa(table, weights=weights, wt=None if weights is None else "linear")
     return float(found.kappa), float(found.var_kappa)
+
+
+def need_kappa() -> None:
+    """Raises UsageError where kappa can't be computed, with what to install."""
+    _libraries()
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        return import_module("statsmodels.stats.inter_rater"), import_module("numpy")
+    except ImportError:
+        raise UsageError(
+            "statsmodels isn't installed, and agreement needs it: pip install 'eval-ledger[stats]'"
+        ) from None

@@ -7,6 +7,8 @@
     a criterion's id         a whole number on that criterion's scale; empty likewise
     note, notes, comment, comments   for people; not read
 
+A criterion that is called like one of these columns has the column `criterion:ID`.
+
 Nothing is guessed: a file with one row that can't be taken is refused whole, with the line of every such row.
 """
 
@@ -32,7 +34,9 @@ PLACES = ("cell", "case", "fixture", "candidate", "epoch")
 
 Scale = tuple[int, int]
 Said = Literal["pass", "fail"]
-_UNREAD = frozenset({"note", "notes", "comment", "comments"})
+_UNREAD = ("note", "notes", "comment", "comments")
+_OWN = frozenset({*PLACES, "rater", "verdict", *_UNREAD})
+_PREFIX = "criterion:"
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _MOST_RATER = 100
@@ -110,7 +114,7 @@ def read_labels(
         )
     if not labels:
         raise UsageError(f"{_show(path)}: expected one label a row, got no row at all")
-    return LabelFile(tuple(labels), criteria)
+    return LabelFile(tuple(labels), tuple(criteria.values()))
 
 
 def _delimiter(data: bytes) -> str:
@@ -119,26 +123,35 @@ def _delimiter(data: bytes) -> str:
     return next((each for each in ",;\t" if each.encode() in header), ",")
 
 
-def _criteria(table: Table, path: Path, scales: Mapping[str, Scale] | None) -> tuple[str, ...]:
+def _criteria(table: Table, path: Path, scales: Mapping[str, Scale] | None) -> Mapping[str, str]:
+    """The columns of criteria, each with the criterion's id."""
     columns = table.columns
     if "cell" not in columns and "case" not in columns:
         raise UsageError(
             f"{_show(path)}: expected a column cell or case that says which answer a row is about; the columns are"
             f" {_listed(columns)}"
         )
-    further = tuple(each for each in columns if each not in (*PLACES, "rater", "verdict") and each not in _UNREAD)
-    unknown = [each for each in further if scales is not None and each not in scales]
-    if unknown:
+    found = {each: each.removeprefix(_PREFIX) for each in columns if each not in _OWN}
+    for column, name in found.items():
+        if scales is not None and name not in scales:
+            raise UsageError(
+                f"{_show(path)}: there is no criterion {name!a}; a column is one of {', '.join(PLACES)}, rater,"
+                f" verdict, note, or a criterion of the judge: {_listed(scales)}"
+            )
+        if list(found.values()).count(name) > 1:
+            raise UsageError(f"{_show(path)}: two columns are of the criterion {name!a}, {column!a} among them")
+    unclear = next((each for each in columns if each in _UNREAD and each in (scales or ())), None)
+    if unclear is not None:
         raise UsageError(
-            f"{_show(path)}: there is no criterion {unknown[0]!a}; a column is one of {', '.join(PLACES)}, rater,"
-            f" verdict, note, or a criterion of the judge: {_listed(scales or ())}"
+            f"{_show(path)}: the column {unclear!a} could be the criterion of that name; call that one"
+            f" {_PREFIX}{unclear}, and leave or rename the other"
         )
-    if "verdict" not in columns and not further:
+    if "verdict" not in columns and not found:
         raise UsageError(
             f"{_show(path)}: expected a column verdict, or one called as a criterion of the judge"
             f" ({_listed(scales or ())}); the columns are {_listed(columns)}"
         )
-    return further
+    return found
 
 
 def _finder(columns: Sequence[str], targets: Sequence[Target], run: str) -> Callable[[Mapping[str, str]], int]:
@@ -184,7 +197,7 @@ def _not_there(of: str, name: str, given: str, places: Mapping[str, str], found:
 
 
 def _label(
-    row: Row, criteria: Sequence[str], scales: Mapping[str, Scale] | None, find: Callable[[Mapping[str, str]], int]
+    row: Row, criteria: Mapping[str, str], scales: Mapping[str, Scale] | None, find: Callable[[Mapping[str, str]], int]
 ) -> Label:
     if row.fault:
         raise _Bad(row.fault)
@@ -197,8 +210,8 @@ def _label(
     if said not in ("", "pass", "fail"):
         raise _Bad(f"verdict: expected pass or fail, got {texts['verdict'][:40]!a}")
     scores = {
-        name: _score(name, texts[name].strip(), None if scales is None else scales[name])
-        for name in criteria if name in texts
+        name: _score(name, texts[column].strip(), None if scales is None else scales[name])
+        for column, name in criteria.items() if column in texts
     }  # fmt: skip
     if not said and not scores:
         raise _Bad("holds no label: neither a verdict nor a score")

@@ -20,7 +20,7 @@ from harness._errors import UsageError
 from harness._json import JSONError, members
 from ledger import printable
 
-__all__ = ["Row", "Table", "read_csv", "read_table"]
+__all__ = ["Row", "Table", "file_bytes", "read_csv", "read_table"]
 
 _MOST: Final = 512 * 2**20
 _CELL: Final = 32 * 2**20
@@ -63,7 +63,7 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "") -> Table:
         )
     if kind != "csv" and delimiter:
         raise UsageError(f"--delimiter goes with .csv and .tsv; {_show(path)} is neither")
-    data = _bytes(path)
+    data = file_bytes(path)
     if kind == "parquet":
         return _parquet(path)
     text = _text(data, path, encoding)
@@ -251,7 +251,8 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(printable(name)[:60] or "(no name)" for name in names[:40])
 
 
-def _bytes(path: Path) -> bytes:
+def file_bytes(path: Path) -> bytes:
+    """The bytes of a regular file of at most 512 MiB. Raises UsageError."""
     try:
         if not path.is_file():
             got = "a folder, a pipe or a device" if path.exists() else "nothing"

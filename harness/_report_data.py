@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from harness._agreed import agreement_study
 from harness._bars import is_judged, judge_bar
 from harness._clusters import CaseInterval, Place, clustered_intervals
 from harness._errors import HarnessError, UsageError
@@ -145,6 +146,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
     bars, unread, aside = _bars(board, thawed, candidates)
     readable = {label: each for label, each in thawed.items() if isinstance(each, RuleSet)}
     study = studies(ledger, then.rows, run, readable, candidates)
+    study += agreement_study(ledger, then.rows, run, readable)
     frozen = _frozen(then, run, list(freezes.values()), first)
     return {
         "report": REPORT_FORMAT,
