@@ -22,7 +22,7 @@ from harness._budget import Purse
 from harness._candidate import Candidate
 from harness._errors import HarnessError, RefusedError, UsageError
 from harness._fit import check_fit
-from harness._graded import Answer, answers_of, evidence_of, graded_fixture
+from harness._graded import GRADED, Answer, answers_of, evidence_of, graded_fixture
 from harness._job import Job, candidates_for, given_of, load_rule_sets
 from harness._join import ARMS, Joined, join_judge, judges_of
 from harness._matrix import Spec
@@ -35,7 +35,7 @@ from harness._sides import named_labels
 from harness._spend import total_spent
 from harness._suite import Fixture, Suite, load_suite
 from harness._thaw import thaw_cases
-from harness._written import write_job
+from harness._written import is_written, write_job
 from harness.engines import ask_server, is_replay
 from ledger import Ledger, run_is_held, standing_of
 
@@ -59,11 +59,6 @@ class GradeJob:
     even_superseded: bool = False
     even_tainted: bool = False
     writing: Job | None = None
-
-    @property
-    def arm(self) -> str:
-        """The condition that its cells measure."""
-        return "trigger" if self.writing else "graded"
 
 
 @dataclass(frozen=True)
@@ -131,9 +126,9 @@ def grade_job(
     """
     suite, engines, urls = judge_suite(job.asking.suite, job.asking.engines, job.asking.base_urls)
     asking = replace(job.asking, engines=engines, base_urls=urls)
-    asking = replace(asking, options=replace(asking.options, via=_via(engines), arm=job.arm))
     rules = load_rule_sets(suite, asking.rules)
-    with Ledger.open(db) as ledger, ExitStack() as stack:
+    with ExitStack() as stack:
+        ledger = stack.enter_context(Ledger.open_or_create(db)[0] if job.writing else Ledger.open(db))
         if job.writing is not None:
             # The judge's names are resolved ahead, so that a mistake in them costs no writing.
             candidates_for([each for each in asking.specs() if not is_replay(each.engine)], suite, [], stack)
@@ -141,7 +136,9 @@ def grade_job(
             say(f"run {written.run}: what was written, {written.status}")
             job = replace(job, target=written.run)
         run, labels = run_to_grade(ledger, job)
-        fixture, unread = _fixture(ledger, suite, run, labels, job)
+        arm = "trigger" if is_written(read_plan(ledger, run)[1], suite) else GRADED
+        asking = replace(asking, options=replace(asking.options, via=_via(engines), arm=arm))
+        fixture, unread = _fixture(ledger, suite, run, labels, arm, reference=job.reference)
         specs = asking.specs()
         candidates = candidates_for(specs, suite, [fixture], stack)
         check_fit(suite, [fixture], rules, candidates, (), asking.options.limit)
@@ -203,7 +200,7 @@ def run_to_grade(ledger: Ledger, job: GradeJob) -> tuple[str, list[str]]:
 
 
 def _fixture(
-    ledger: Ledger, suite: Suite, run: str, labels: Sequence[str], job: GradeJob
+    ledger: Ledger, suite: Suite, run: str, labels: Sequence[str], arm: str, *, reference: bool
 ) -> tuple[Fixture, Mapping[str, int]]:
     _, plan = read_plan(ledger, run)
     cases = thaw_cases(ledger, plan)
@@ -223,7 +220,7 @@ def _fixture(
     if not answers:
         why = ", ".join(f"{name} {count}" for name, count in unread.most_common(_MOST_SAID)) or "it has no cells"
         raise UsageError(f"nothing of run {run} can be graded: no answer reads as a text ({why})")
-    return graded_fixture(suite, run, answers, arm=job.arm, condition=ARMS[job.arm], reference=job.reference), unread
+    return graded_fixture(suite, run, answers, arm=arm, condition=ARMS[arm], reference=reference), unread
 
 
 def _before(ledger: Ledger, suite: Suite, run: str) -> list[str]:

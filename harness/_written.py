@@ -21,8 +21,9 @@ from harness._suite import Fixture, Suite, parse_cases
 from harness.engines import ask_server, is_replay
 from harness.suites import stages
 from ledger import Ledger
+from ledger.kinds import Plan
 
-__all__ = ["TASKS", "as_writer", "task_fixture", "write_job"]
+__all__ = ["TASKS", "as_writer", "is_written", "task_fixture", "write_job"]
 
 TASKS = "tasks"
 """What the fixture is called."""
@@ -35,6 +36,11 @@ def as_writer(suite: Suite) -> Suite:
         suite, stages=_STAGES, ask="text", prompt_name="", prompt_file=stages(_STAGES).prompt.encode(), parameters={},
         fixtures=(TASKS,), rule_names=("default",), made=None,
     )  # fmt: skip
+
+
+def is_written(plan: Plan, suite: Suite) -> bool:
+    """Whether a run is what a live target wrote on the tasks of a suite."""
+    return plan.suite == suite.name and plan.ask == "text" and [each.name for each in plan.fixtures] == [TASKS]
 
 
 def task_fixture(suite: Suite) -> Fixture:
