@@ -30,12 +30,14 @@ VERDICT = "verdict"
 _CELLS = "SELECT cell, outcome, reason, verdict, score FROM cells WHERE run = ? AND rules = ? ORDER BY cell"
 # What a joined score rests on is the judge's own, in the judge's run, and that rests on the confirm event.
 _FINDINGS = (
-    "WITH mine AS (SELECT value AS seq FROM json_each(?)),"
-    " judged AS (SELECT mine.seq AS top, mine.seq AS seq FROM mine UNION ALL"
-    " SELECT mine.seq, under.seq FROM mine CROSS JOIN edges ON edges.effect = mine.seq"
-    " CROSS JOIN events AS under ON under.seq = edges.cause AND under.kind = 'score')"
-    " SELECT judged.top AS score, held.body AS body FROM judged CROSS JOIN edges ON edges.effect = judged.seq"
-    " CROSS JOIN events AS held ON held.seq = edges.cause AND held.kind = 'confirm' AND held.body IS NOT NULL"
+    "SELECT judged.top AS score, held.body AS body FROM ("
+    " SELECT mine.seq AS top, mine.causes AS causes FROM json_each(?1) AS given"
+    " CROSS JOIN events AS mine ON mine.seq = given.value"
+    " UNION ALL SELECT mine.seq, under.causes FROM json_each(?1) AS given"
+    " CROSS JOIN events AS mine ON mine.seq = given.value CROSS JOIN json_each(mine.causes) AS cause"
+    " CROSS JOIN events AS under ON under.seq = cause.value AND under.kind = 'score') AS judged"
+    " CROSS JOIN json_each(judged.causes) AS cause"
+    " CROSS JOIN events AS held ON held.seq = cause.value AND held.kind = 'confirm' AND held.body IS NOT NULL"
 )
 _MOST_LISTED = 200
 _MOST_NAMED = 40
