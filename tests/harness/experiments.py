@@ -18,6 +18,7 @@ from typing import Any
 
 from tests.harness.models import Answer, ModelServer
 from tests.harness.test_run import BIN, ROOT, perfect
+from tests.started import Started, start
 
 __all__ = ["NO_ANSWER", "Experiment", "answering", "copied_once", "lines", "rewrite"]
 
@@ -51,14 +52,15 @@ class Experiment:
     def cases(self) -> Path:
         return self.suite / "v0" / "cases.jsonl"
 
-    def start(self, program: str, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, program: str, *arguments: str) -> Started | subprocess.Popen[str]:
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("LEDGER", "HARNESS"))}
         environ |= {"OPENAI_API_KEY": "sk-test-not-a-real-key", "ANTHROPIC_API_KEY": "sk-test-not-a-real-key"}
         environ |= {"LEDGER_DB": str(self.db), **self.environ}
-        environ["PYTHONPATH"] = str(self.source or copied_once())
+        if self.source is None:
+            return start(program, arguments, cwd=self.folder, environ=environ, source=copied_once())
         return subprocess.Popen(
-            [BIN / program, *arguments], cwd=self.folder, env=environ, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            [BIN / program, *arguments], cwd=self.folder, env={**environ, "PYTHONPATH": str(self.source)}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
 
     def harness(self, *arguments: str, expect: int = 0) -> Any:
@@ -111,7 +113,7 @@ class Experiment:
     def copy_source(self) -> Path:
         """Copies of both packages, to be changed and imported in the place of the project's."""
         self.source = self.folder / "source"
-        shutil.copytree(copied_once(), self.source, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(copied_once(), self.source)
         return self.source
 
 
@@ -120,7 +122,7 @@ def copied_once() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="eval-ledger-source-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for package in ("harness", "ledger"):
-        shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, folder / package)
     return folder
 
 
