@@ -120,7 +120,7 @@ def code_diff(a: RuleSet, b: RuleSet) -> Iterator[str]:
 def switches(rules: RuleSet) -> dict[str, Value]:
     """Every switch of a rule set with the value in force, in the order of a rule file."""
     found: dict[str, Value] = {f"read.{field.name}": getattr(rules.read, field.name) for field in fields(rules.read)}
-    found |= {f"confirm.{name}": _plain(value) for name, value in rules.confirm.items()}
+    found |= {f"confirm.{name}": each for name, value in rules.confirm.items() for name, each in _named(name, value)}
     found |= {f"score.primary.{group}": metric for group, metric in rules.primary.items()}
     own = {name: value for name, value in rules.score.items() if name not in ("primary", "metrics")}
     found |= {f"score.{name}": each for name, value in own.items() for name, each in _spread(name, value)}
@@ -138,10 +138,21 @@ def switches(rules: RuleSet) -> dict[str, Value]:
 def _spread(name: str, value: Any) -> Iterator[tuple[str, Value]]:
     """A table of a rule file, entry by entry: each is a switch."""
     if not isinstance(value, Mapping):
-        yield name, _plain(value)
+        yield from _named(name, value)
         return
     for key, inner in cast("Mapping[str, Any]", value).items():
         yield f"{name}.{key}", _plain(inner)
+
+
+def _named(name: str, value: Any) -> Iterator[tuple[str, Value]]:
+    """A list of parts that have an id or a name, part by part: each is a switch."""
+    parts: list[Any] = list(cast("Any", value)) if isinstance(value, list | tuple) else []
+    ids = [getattr(each, "id", None) or getattr(each, "name", None) for each in parts]
+    if not parts or not all(isinstance(each, str) for each in ids):
+        yield name, _plain(value)
+        return
+    for known_by, each in zip(ids, parts, strict=True):
+        yield f"{name}.{known_by}", str(each)
 
 
 def _plain(value: Any) -> Value:

@@ -98,7 +98,15 @@ def confirms(rules: RuleSet) -> list[str]:
     usual = stages(rules.stages).confirm_rules({})
     moved = {name: value for name, value in rules.confirm.items() if value != usual.get(name)}
     said = switches(rules)
-    return [name if value is True else f"{name}={said[f'confirm.{name}']}" for name, value in moved.items()]
+    return [
+        name if value is True else f"{name}={said.get(f'confirm.{name}', _count(value))}"
+        for name, value in moved.items()
+    ]
+
+
+def _count(value: Any) -> int:
+    """How many parts a list has whose parts are switches of their own."""
+    return len(value) if isinstance(value, Sequence) else 0  # pyright: ignore[reportUnknownArgumentType]
 
 
 def scores(rules: RuleSet) -> list[str]:

@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the suites and nothing else; commands run there."""
-    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures")
+    """A folder with one suite and nothing else; commands run there."""
+    shutil.copytree(ROOT / "fixtures" / "authority", tmp_path / "fixtures" / "authority")
     monkeypatch.chdir(tmp_path)
     for name in ("LEDGER_DB", "LEDGER_JSON"):
         monkeypatch.delenv(name, raising=False)
