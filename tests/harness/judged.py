@@ -92,9 +92,7 @@ class Bench:
         (suite / "suite.toml").write_text(TARGET)
         (suite / "prompts/plain.txt").write_text("=== system ===\nBe brief.\n=== user ===\n{{ input }}\n")
         (suite / "rules/exact.toml").write_text('[read]\n\n[score]\nscorer = "exact"\n')
-        cases = [
-            {"id": name, "input": text, "gold": f"about {name}", "meta": {}} for name, text in QUESTIONS.items()
-        ]
+        cases = [{"id": name, "input": text, "gold": f"about {name}", "meta": {}} for name, text in QUESTIONS.items()]
         (suite / "v0/cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
         (self.folder / "essays").mkdir()
         self.manifest(JUDGE)
