@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from harness._join import why_not_graded
 from harness._outcomes import FLAGS, PATTERNS, REASONS, Status, flag_sentence, is_flag, is_reason, reason
 from harness.parse import Reading, read_fault
 from ledger.kinds import Score
@@ -14,6 +15,8 @@ from tests.harness.parse.test_replies import ERRORS, MESSAGES
 from tests.harness.parse.test_replies import read as read_wire
 from tests.harness.parse.wires import reply, sent, sse, zlibbed
 from tests.harness.suites.manifest.asked import case_of, derived, rules_of
+from tests.harness.suites.rubric.graded import criterion, rule_file
+from tests.harness.suites.rubric.graded import derived as judgement
 
 TRANSPORT = ("dns", "connect_refused", "connection_reset", "tls", "timeout", "protocol", "command_failed")
 HARNESS = (
@@ -54,9 +57,19 @@ JUDGED = (
 """[score] tables, answers and golds, of which none comes to a measurement."""
 
 
+GRADED = (
+    {"p": 1, "scores": {"p": 1}}, {}, {"p": 1, "q": 1}, {"p": True}, {"p": 2}, {"p": 1}, {"p": 1, "flags": 0},
+)  # fmt: skip
+"""Replies of a judge that are no judgement."""
+
+
 def judged() -> list[Score]:
-    """What follows, by a scorer, from replies that could be read."""
-    return [derived(rules_of(table), answer, case_of(gold)).score for table, answer, gold in JUDGED]
+    """What follows, by a rubric and by a scorer, from replies that could be read."""
+    rubric = rule_file(criterion("p"), "threshold = 1", flags=("f",))
+    return [
+        *[judgement(rubric, reply).score for reply in GRADED],
+        *[derived(rules_of(table), answer, case_of(gold)).score for table, answer, gold in JUDGED],
+    ]
 
 
 def test_a_case_that_lacks_what_a_scorer_needs_is_no_fault_of_the_model_and_no_wrong_answer() -> None:
@@ -65,7 +78,8 @@ def test_a_case_that_lacks_what_a_scorer_needs_is_no_fault_of_the_model_and_no_w
 
 
 def test_every_reason_is_produced_by_some_test_of_reading_or_scoring() -> None:
-    found = {(one.status, one.reason) for one in (*produced(), *judged())}
+    read_all = produced()
+    found = {(one.status, one.reason) for one in (*read_all, *judged())} | {why_not_graded(one) for one in read_all}
     assert set(REASONS) - found == set()
     for _, kind in PATTERNS:
         stem = kind.name.rstrip("N")

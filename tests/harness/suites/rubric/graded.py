@@ -15,7 +15,19 @@ from harness.parse import Wire
 from harness.suites import stages
 from ledger.kinds import Parse
 
-__all__ = ["DIGEST", "FLAT", "RUBRIC", "Graded", "case_of", "derived", "detectors", "graded", "rule_file", "rules_of"]
+__all__ = [
+    "DIGEST",
+    "FLAT",
+    "RUBRIC",
+    "Graded",
+    "case_of",
+    "criterion",
+    "derived",
+    "detectors",
+    "graded",
+    "rule_file",
+    "rules_of",
+]
 
 RUBRIC = stages("rubric")
 DIGEST = "0123456789abcdef" * 4

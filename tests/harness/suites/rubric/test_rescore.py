@@ -127,6 +127,6 @@ def test_a_run_whose_prompt_is_of_another_rubric_is_refused_before_anything_is_s
     rules = [load_rules(suite, "first")]
     judge = Candidate("openai/m", "openai", "m", {}).with_prompt(suite.prompt_file)
     check_fit(suite, fixtures, rules, [judge])
-    for prompt in (b"Grade: {{ text }}", b"{# rubric " + b"0" * 64 + suite.prompt_file[75:]):
+    for prompt in (b"Grade: {{ text }}", b"{# rubric " + b"0" * 64 + suite.prompt_file[74:]):
         with pytest.raises(SuiteError, match="its answers can't be scored under first: the judge is shown a"):
             check_fit(suite, fixtures, rules, [judge.with_prompt(prompt)])
