@@ -23,9 +23,10 @@ from harness.judging import Rubric
 from harness.suites._companion import Column, StudyTable
 from ledger import Ledger
 
-__all__ = ["Voice", "agreement_study", "agreement_tables", "judges_in", "people_in"]
+__all__ = ["Voice", "agreement_in", "agreement_study", "agreement_tables", "judges_in", "people_in"]
 
 _JUDGED = "rubric"
+_EVERY_JUDGE = "all who judged"
 VERDICT = "verdict"
 _CELLS = "SELECT cell, outcome, reason, verdict, score FROM cells WHERE run = ? AND rules = ? ORDER BY cell"
 # What a joined score rests on is the judge's own, in the judge's run, and that rests on the confirm event.
@@ -93,7 +94,12 @@ def agreement_study(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The tables of `agreement_tables` in the form of a report's `study`; empty where there are none."""
     tables = [each.as_json() for each in agreement_tables(ledger, rows, run, rules)]
-    return [{"rules": "all who judged", "candidate": "every candidate", "tables": tables}] if tables else []
+    return [{"rules": _EVERY_JUDGE, "candidate": "every candidate", "tables": tables}] if tables else []
+
+
+def agreement_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tables of agreement in a report's data."""
+    return [table for each in data.get("study", ()) if each["rules"] == _EVERY_JUDGE for table in each["tables"]]
 
 
 # Who judged, who labelled

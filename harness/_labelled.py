@@ -5,13 +5,14 @@ Labels may come before a judge or after one; whoever comes second is held agains
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from harness._agreed import agreement_tables
 from harness._errors import HarnessError, RefusedError, UsageError
+from harness._job import load_rule_sets
 from harness._kappa import need_kappa
 from harness._label_store import record_labels
 from harness._labels import LabelFile, Scale
@@ -20,12 +21,13 @@ from harness._replies import read_plan
 from harness._report import RunReport, read_report
 from harness._rules import RuleSet
 from harness._sides import named_labels
+from harness._suite import load_suite
 from harness._thaw import thaw_rules
 from harness.judging import Rubric
 from harness.suites._companion import StudyTable
 from ledger import Ledger, over_views, run_is_held
 
-__all__ = ["Labelled", "label_run", "scales_of"]
+__all__ = ["Labelled", "label_run"]
 
 _RULES = over_views("SELECT rules, freeze FROM run_rules WHERE run = ? ORDER BY freeze")
 _JUDGED = "rubric"
@@ -66,15 +68,16 @@ class Labelled:
         }  # fmt: skip
 
 
-def label_run(target: str, path: Path, db: Path, also: Mapping[str, Scale] | None = None) -> Labelled:
+def label_run(target: str, path: Path, db: Path, *, judge: str = "", rules: Sequence[str] = ()) -> Labelled:
     """Put a file of labels on record about a run, unless it is there, and work out the agreement.
 
-    `also` are the criteria of a judge that is asked next. Everything is checked before anything is written. Raises
-    UsageError for a file that can't be taken and where statsmodels is missing, RefusedError for a run that is going on
-    or is a judge's own.
+    `judge` is the suite of a judge that is asked next, and `rules` its rule sets: its criteria may be labelled as well.
+    Everything is checked before anything is written. Raises UsageError for a file that can't be taken and where
+    statsmodels is missing, RefusedError for a run that is going on or is a judge's own.
     """
     need_kappa()
     data = file_bytes(path)
+    also = load_rule_sets(load_suite(judge)[0], rules) if judge else []
     with Ledger.open(db) as ledger:
         run, _ = named_labels(ledger, target)
         _, plan = read_plan(ledger, run)
@@ -86,7 +89,7 @@ def label_run(target: str, path: Path, db: Path, also: Mapping[str, Scale] | Non
         if run_is_held(ledger.path, run):
             raise RefusedError(f"run {run} is going on, so its answers still come in; label it once it has ended")
         judges = _judges(ledger, run)
-        found, event, appended = record_labels(ledger, run, data, path, {**_scales(judges), **(also or {})})
+        found, event, appended = record_labels(ledger, run, data, path, _scales([*judges.values(), *also]))
         return _labelled(ledger, run, judges, found, event, appended=appended)
 
 
@@ -111,18 +114,13 @@ def _judges(ledger: Ledger, run: str) -> dict[str, RuleSet]:
     return found
 
 
-def scales_of(rules: RuleSet) -> dict[str, Scale]:
-    """The scale of each criterion of a rule set of judging. Raises UsageError for any other."""
-    if rules.stages != _JUDGED:
-        raise UsageError(f"--labels: {rules.label} is no rule set of judging, so it has no criteria")
-    return {each.id: (each.least, each.most) for each in Rubric.of_rules(rules.score).criteria}
-
-
-def _scales(judges: Mapping[str, RuleSet]) -> dict[str, Scale]:
-    """The widest scale of each criterion by its id, over all judges."""
+def _scales(judges: Iterable[RuleSet]) -> dict[str, Scale]:
+    """The widest scale of each criterion by its id, over all judges. Raises UsageError for rules that judge nothing."""
     found: dict[str, Scale] = {}
-    for rules in judges.values():
-        for name, (least, most) in scales_of(rules).items():
-            low, high = found.get(name, (least, most))
-            found[name] = min(low, least), max(high, most)
+    for rules in judges:
+        if rules.stages != _JUDGED:
+            raise UsageError(f"--labels: {rules.label} is no rule set of judging, so it has no criteria")
+        for each in Rubric.of_rules(rules.score).criteria:
+            low, high = found.get(each.id, (each.least, each.most))
+            found[each.id] = min(low, each.least), max(high, each.most)
     return found

@@ -84,6 +84,11 @@ class PairsDone:
     report: RunReport
     taken: Takeover | None
 
+    @property
+    def board(self) -> None:
+        """Nothing joins the runs that were judged."""
+        return None
+
     def sentences(self, db: str) -> list[str]:
         """What people are told at the end; `db` is the ledger as a command line takes it."""
         run, said = self.finished.run, list(self.taken.sentences()) if self.taken else []

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from harness.cli._money_options import MaxCost, MaxTokensTotal, Prices
 from harness.cli._voices import LogJson, voices
 from ledger import printable
-from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
+from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json
 
 if TYPE_CHECKING:
     from harness._grade import GradeDone
+    from harness._pairs_asked import PairsDone
+    from harness._report import RunReport
 
 __all__ = ["grade"]
 
@@ -41,11 +45,29 @@ def grade(
     reference_gold: Annotated[
         bool, typer.Option("--reference-gold", help="Show the judge each case's gold, as a reference.")
     ] = False,
+    against: Annotated[
+        str,
+        typer.Option(
+            "--against",
+            metavar="RUN[@CANDIDATE]",
+            help="Choose between the two answers to each case instead, asked in both orders.",
+        ),
+    ] = "",
+    labels: Annotated[
+        str,
+        typer.Option(
+            "--labels",
+            metavar="FILE.csv",
+            help="People's labels of the answers: on record, and held against every"
+            " judge. Without --judge nobody is asked.",
+        ),
+    ] = "",
     write: Annotated[
         list[str] | None,
         typer.Option(
-            "--write", metavar="ENGINE/MODEL", help="In the place of a RUN: let this target write on the suite's tasks"
-            " first, and grade that; repeatable.",
+            "--write",
+            metavar="ENGINE/MODEL",
+            help="In the place of a RUN: let this target write on the suite's tasks first, and grade that; repeatable.",
         ),
     ] = None,
     write_url: Annotated[
@@ -85,9 +107,7 @@ def grade(
     even_tainted: Annotated[
         bool, typer.Option("--even-tainted", help="Grade a run that rests on something tainted all the same.")
     ] = False,
-    gate: Annotated[
-        bool, typer.Option("--gate", help="Then exit 1 when a bar of the judge's run isn't met.")
-    ] = False,
+    gate: Annotated[bool, typer.Option("--gate", help="Then exit 1 when a bar of the judge's run isn't met.")] = False,
     log_json: LogJson = False,
     prices: Prices = "",
     max_cost: MaxCost = "",
@@ -95,15 +115,23 @@ def grade(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Grade a run's answers by a judge, in a run of its own; its scores join the graded run. Exit 0, or 3 when a grade
-    ended in an error or was never asked; with --gate 1 when a bar isn't met."""
+    """Grade a run's answers by a judge, in a run of its own; its scores join the graded run. With --against the judge
+    chooses between two runs' answers instead. Exit 0, or 3 when a grade ended in an error or was never asked; with
+    --gate 1 when a bar isn't met."""
     from harness._attempts import Patience
     from harness._budget import open_purse
     from harness._errors import UsageError
     from harness._grade import GradeJob, grade_job
     from harness._job import Job, parse_settings
+    from harness._pairs_asked import PairJob, grade_pairs
     from harness._session import RunOptions
 
+    if labels and (against or write):
+        raise UsageError("--labels are of the answers of one RUN; leave out --against and --write")
+    if against and write:
+        raise UsageError("--against chooses between two runs that are there; leave out --write")
+    if labels and not judge:
+        return _labels(target, labels, db, as_json=as_json)
     if not judge:
         raise UsageError("name the suite of judging: --judge SUITE")
     if bool(target) == bool(write):
@@ -130,9 +158,16 @@ def grade(
     job = GradeJob(
         target, asking, reference_gold, even_superseded, even_tainted, writing if write else None
     )  # fmt: skip
-    done = grade_job(job, db, progress, say=tell)
+    labelled = _label(target, labels, db, judge, rules or (), words) if labels else {}
+    done = (
+        grade_pairs(
+            PairJob(target, against, asking, reference_gold, even_superseded, even_tainted), db, progress, say=tell
+        )
+        if against
+        else grade_job(job, db, progress, say=tell)
+    )
     if as_json:
-        emit_json(done.as_json())
+        emit_json({**done.as_json(), **labelled, **_agreement(done.board)})
     else:
         from harness.cli._report import show
 
@@ -144,7 +179,44 @@ def grade(
     return _status(done, gate=gate, tell=tell)
 
 
-def _status(done: GradeDone, *, gate: bool, tell: object) -> int:
+def _label(
+    target: str, labels: str, db: Path, judge: str, rules: Sequence[str], words: Callable[[str], None]
+) -> dict[str, Any]:  # fmt: skip
+    """The labels go on record ahead of the judge, whose report then has the agreement."""
+    from harness._labelled import label_run
+
+    found = label_run(target, Path(labels), db, judge=judge, rules=rules)
+    words(printable(found.sentences()[0]))
+    return {"labels": {name: value for name, value in found.as_json().items() if name != "agreement"}}
+
+
+def _agreement(board: RunReport | None) -> dict[str, Any]:
+    """What the graded run's report says of agreement, the judge that was just asked among those who are held."""
+    from harness._agreed import agreement_in
+
+    tables = agreement_in(board.data) if board is not None else []
+    return {"agreement": tables} if tables else {}
+
+
+def _labels(target: str, labels: str, db: Path, *, as_json: bool) -> int:
+    """Labels alone: nobody is asked."""
+    from harness._errors import UsageError
+    from harness._labelled import label_run
+    from harness.cli._report import show
+
+    if not target:
+        raise UsageError("name the RUN whose answers were labelled")
+    found = label_run(target, Path(labels), db)
+    if as_json:
+        emit_json(found.as_json())
+    elif found.report is not None:
+        show(found.report)
+    for sentence in found.sentences():
+        Words(as_json=as_json)(printable(sentence))
+    return 0
+
+
+def _status(done: GradeDone | PairsDone, *, gate: bool, tell: object) -> int:
     if gate and callable(tell):
         for sentence in (*done.report.misses(), *done.report.warnings()):
             tell(printable(sentence))
