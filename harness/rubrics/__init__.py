@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.rubrics._names import PAIR
 from harness.suites._companion import Companion, Made, Record, StudyTable
 
 if TYPE_CHECKING:
     from harness._suite import Suite
 
 __all__ = ["PAIR", "PAIRWISE", "RUBRIC", "pair_suite"]
-
-PAIR = "pair"
-"""What the fixture, the arm, the rule set and the built-in prompt of a choice are called."""
 
 
 def _make(folder: Path, manifest: Mapping[str, Any]) -> Made:

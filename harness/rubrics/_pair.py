@@ -15,9 +15,9 @@ from importlib.resources import files
 from harness._errors import SuiteError
 from harness._suite import Suite
 from harness.judging import Rubric
-from harness.rubrics import PAIR
 from harness.rubrics._files import file_inside, read_inside, shown
 from harness.rubrics._manifest import Manifest, read_manifest
+from harness.rubrics._names import PAIR
 from harness.rubrics._whole import whole_file
 from harness.suites._companion import Made
 from harness.suites._registry import stages
