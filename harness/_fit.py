@@ -24,7 +24,9 @@ def located(
 
     Raises UsageError for conditions that no case meets.
     """
-    kept = keep([(fixture.name, case) for fixture in fixtures for case in fixture.cases], conditions)[:limit]
+    every = [(fixture.name, case) for fixture in fixtures for case in fixture.cases]
+    # A suite of judging may be there to grade runs alone, without an arm of its own.
+    kept = keep(every, conditions)[:limit] if every else []
     if suite.made:
         manifest = printable(str(suite.folder / "suite.toml"))
         return [(f"{manifest}: arms.{name}", case) for name, case in kept]
@@ -42,6 +44,12 @@ def check_fit(
     written by then.
     """
     stages, cases = suite.stage_functions, located(suite, fixtures, conditions, limit)
+    if not cases:
+        manifest = printable(str(suite.folder / "suite.toml"))
+        raise SuiteError(
+            f"{manifest}: arms: the suite has no arm that could be run; name fixtures in one, or grade a run with it:"
+            f" `harness grade RUN --judge {suite.name}`"
+        )
     check_golds(stages, rules, cases)
     for prompt, name in {each.prompt: each.prompt_name or suite.prompt_name for each in candidates}.items():
         check_asks(stages, prompt, cases, name)

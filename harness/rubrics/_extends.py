@@ -33,19 +33,28 @@ def resolve(folder: Path, values: Mapping[str, Any]) -> tuple[Layer, ...]:
     isn't there.
     """
     layers = [Layer(folder, Table(shown(folder / "suite.toml"), "", values))]
-    seen = {folder.resolve()}
+    seen = {_resolved(layers[0].table, folder)}
     while "extends" in layers[-1].table.values:
         last = layers[-1]
         _check_variant(last.table)
         base = _base_folder(last)
-        if base.resolve() in seen:
+        place = _resolved(last.table, base)
+        if place in seen:
             chain = " extends ".join([*(shown(each.folder) for each in layers), shown(base)])
             raise last.table.fault("extends", f"leads round in a circle: {chain}")
         if len(layers) > _MOST:
             raise last.table.fault("extends", f"expected a chain of at most {_MOST} variants")
-        seen.add(base.resolve())
+        seen.add(place)
         layers.append(Layer(base, Table(shown(base / "suite.toml"), "", _read(last, base))))
     return tuple(layers)
+
+
+def _resolved(table: Table, folder: Path) -> Path:
+    try:
+        return folder.resolve()
+    except (OSError, RuntimeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "a link leads round in a circle"
+        raise table.fault("extends", f"{shown(folder)[:200]} can't be read: {said}") from None
 
 
 def _check_variant(table: Table) -> None:
@@ -68,7 +77,11 @@ def _base_folder(layer: Layer) -> Path:
 
 def _read(layer: Layer, base: Path) -> dict[str, Any]:
     where = f"{layer.table.file}: extends"
-    if not (base / "suite.toml").exists():
+    try:
+        there = (base / "suite.toml").exists()
+    except OSError as error:
+        raise SuiteError(f"{where}: {shown(base)[:200]} can't be read: {error.strerror}") from None
+    if not there:
         raise SuiteError(f"{where}: there is no suite.toml in {shown(base)}; the path is relative to this folder")
     text = decoded(file_inside(base, "suite.toml", where), where)
     try:

@@ -15,9 +15,9 @@ from importlib.resources import files
 
 from harness._errors import SuiteError
 from harness.judging import Rubric, Threshold
-from harness.rubrics._files import file_inside, read_inside, shown
+from harness.rubrics._files import read_inside, shown
 from harness.rubrics._manifest import Manifest
-from harness.rubrics._table import got
+from harness.rubrics._table import ID, got
 from harness.suites._registry import stages
 
 __all__ = ["BUILT_IN", "fill_in", "prompt_file"]
@@ -31,6 +31,8 @@ def prompt_file(manifest: Manifest, name: str) -> bytes:
     """The template prompts/NAME.txt, filled in; the built-in one where the suite has none of that name and it is called
     `grade`. A variant's own goes before its base's. Raises SuiteError."""
     where = f"{manifest.layers[0].table.file}: prompt"
+    if not ID.fullmatch(name):
+        raise SuiteError(f"{where}: expected the name of a file in prompts/ without .txt, got {got(name)}")
     for layer in manifest.layers:
         path = layer.folder / "prompts" / f"{name}.txt"
         if path.exists() or path.is_symlink():
@@ -39,8 +41,7 @@ def prompt_file(manifest: Manifest, name: str) -> bytes:
     if name == BUILT_IN:
         template = (files("harness.rubrics") / f"{BUILT_IN}.txt").read_text("utf-8")
         return fill_in(template, manifest.rubric, f"the built-in prompt {BUILT_IN}")
-    file_inside(manifest.base, f"prompts/{name}.txt", where)
-    raise SuiteError(f"{where}: expected the name of a file in prompts/ without .txt, got {got(name)}")
+    return fill_in(read_inside(manifest.base, f"prompts/{name}.txt", where), manifest.rubric, where)
 
 
 def fill_in(template: str, rubric: Rubric, where: str) -> bytes:
