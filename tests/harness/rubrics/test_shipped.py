@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,12 @@ OWN = ["complaint", "referee"]
 REPLY_KEYS = {"scores", "flags", "total", "verdict"}
 
 
+@cache
 def manifest(name: str) -> dict[str, Any]:
     return tomllib.loads((FIXTURES / name / "suite.toml").read_text("utf-8"))
 
 
+@cache
 def suite(name: str) -> Suite:
     return load_suite(name, FIXTURES)[0]
 
@@ -37,6 +40,7 @@ def text(name: str, fixture: dict[str, Any]) -> str:
     return (FIXTURES / name / fixture["file"]).read_text("utf-8")
 
 
+@cache
 def detectors(name: str) -> tuple[Detector, ...]:
     found = suite(name)
     return load_rules(found, found.rule_names[0]).confirm["detectors"]
