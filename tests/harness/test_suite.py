@@ -52,7 +52,8 @@ def test_a_name_alone_gives_every_fixture_and_a_name_with_a_fixture_that_one() -
     assert suite.rule_names == ("strict-cite", "fence-cite")
     assert dict(suite.parameters) == {"temperature": 0, "max_tokens": 1024}
     assert [fixture.name for fixture in load_suite("authority/v1", FIXTURES)[1]] == ["v1"]
-    assert list_suites(FIXTURES) == ("authority",)
+    assert "authority" in list_suites(FIXTURES)
+    assert list_suites(FIXTURES) == tuple(sorted(path.parent.name for path in FIXTURES.glob("*/suite.toml")))
 
 
 def test_a_folder_stands_for_a_suite_wherever_it_lies(tmp_path: Path) -> None:
