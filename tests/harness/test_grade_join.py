@@ -15,6 +15,7 @@ from harness._flips import flips_between
 from harness._grade import GradeDone
 from harness._judged import judged_file, judged_name, read_judge
 from harness._named_rules import find_rule_sets
+from harness._replaced import replaced
 from harness._replay_check import check_run
 from harness._report import read_report, read_standing, render_report
 from harness._rescore import rescore_run
@@ -22,7 +23,7 @@ from harness._resume import Resumed, ResumeJob, resume_job
 from harness._rules import load_rules
 from harness._run import SilentProgress
 from harness._suite import load_suite
-from ledger import Draft, supersede
+from ledger import Draft, over_views, supersede
 from ledger._lineage import clear, taint
 from ledger.kinds import Score
 from tests.harness.judged import Bench, grades, judge
@@ -88,13 +89,11 @@ def test_a_person_s_own_rule_file_can_claim_no_judge(bench: Bench) -> None:
 def test_several_judges_stand_side_by_side_on_the_board(bench: Bench) -> None:
     run = bench.run()
     kind, harsh = bench.grade(run), bench.grade(run, judge(0, 0), model="other")
-    with bench.ledger() as ledger:
-        report = read_report(ledger, run)
-    scores = {row["rules"]: row["rate"] for row in report.scoreboard if row["metric"] == "score"}
+    board = bench.rows("SELECT rules, metric, rate, n FROM scoreboard WHERE run = ?", run)
+    scores = {row["rules"]: row["rate"] for row in board if row["metric"] == "score"}
     assert scores == {label(kind): 1, label(harsh): 0}
-    assert {row["rules"] for row in report.scoreboard} == {*scores, "exact@" + report.data["rules"][-1]["rules"][-12:]}
-    assert list(render_report(report))
-    assert not report.unfinished or report.status == "incomplete"
+    assert {row["rules"] for row in board} == {*scores, "exact@" + _digits(bench, run)}
+    assert {row["judge_run"] for row in bench.rows("SELECT * FROM joins")} == {kind.finished.run, harsh.finished.run}
 
 
 def test_what_a_judge_failed_on_joins_once_it_is_resumed(bench: Bench) -> None:
@@ -269,7 +268,7 @@ def test_a_superseded_judge_takes_its_rows_off_the_standing_board_and_no_others(
             reason="temperature",
         )
         left = {(row["run"], row["rules"]) for row in read_standing(ledger).scoreboard}
-        marks = read_report(ledger, run).data["rests_on_superseded"]
+        marks = replaced(lambda query, given: ledger.rows(over_views(query), given), run, [])
     assert (run, label(done)) not in left
     assert {(run, label(other)), (run, "exact@" + _digits(bench, run))} <= left
     assert [(mark["id"], mark["name"]) for mark in marks] == [(done.finished.run, label(done))]

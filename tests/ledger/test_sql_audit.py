@@ -264,9 +264,10 @@ HARNESS: dict[str, list[list[object]]] = {
         ["report.md", "--rules", "strict-span", "--reason", "a test", "-o", "new.md", "--db", "made.db"],
     ],
     "import": [["memory-authority-auditor", "run.json", "--fixture", "glasshouse_v0.json", "--db", "made.db"]],
+    "grade": [["latest", "--judge", "referee", "--engine", "openai/x", "--limit", 1, *NOBODY, "--db", "made.db"]],
     "parse": [["--ask", "object"]],
 }
-UNDONE = {"gate": 3, "probe": 3, "run_unanswered": 3, "resume": 3}
+UNDONE = {"gate": 3, "grade": 3, "probe": 3, "run_unanswered": 3, "resume": 3}
 """Commands that end otherwise than well here: nobody listens at that address, and the gate is shown a broken run."""
 
 
