@@ -12,6 +12,7 @@ from markupsafe import Markup
 from harness._report_data import GONE
 from harness.web._asking import attempts
 from harness.web._case import FrozenCase, frozen_case
+from harness.web._grades import graded
 from harness.web._named import goes_on, run_named
 from harness.web._numbers import Numbers, unreadable
 from harness.web._readings import Reading, readings, texts
@@ -58,7 +59,9 @@ def cell_page(view: View, run: str, cell: str) -> Page:
         "metrics": list(dict.fromkeys(name for mine in found for name, _ in mine[0].metrics)),
         "number": numbers.source.at(f"/events/{story.planned.index}/cell", story.cell, "plain"),
         "open_bytes": not heard, "events": _events(view.ledger, story),
-        "chosen": view.first("rules"),
+        "chosen": view.first("rules"), "graded": graded(view.ledger, story),
+        "classes": list(dict.fromkeys(name for mine in found for name, _ in mine[0].classes)),
+        "blocked": any(mine[0].blocked_by for mine in found),
         "short_gold": frozen.case is not None and len(frozen.case.gold_text.encode("utf-8", "replace")) <= _SHORT,
         **_standing(view, run, story),
     }  # fmt: skip

@@ -59,6 +59,7 @@ class Reading:
     value: float | None
     metrics: Mapping[str, float]
     applies: frozenset[str] | None
+    blocked_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,9 @@ def _cells(run: str, ledger: Ledger) -> RunCells:
 
 def _reading(
     outcome: str, status: str, stage: str, reason: str, domain: str, verdict: str, value: float | None,
-    metrics: str | None, applies: str | None,
+    metrics: str | None, applies: str | None, blocked_by: str | None,
 ) -> Reading:  # fmt: skip
     figures: dict[str, float] = json.loads(metrics) if metrics else {}
     apply = None if applies is None else frozenset(json.loads(applies))
-    return Reading(outcome, status, stage, reason, domain, verdict, value, figures, apply)
+    blocks: tuple[str, ...] = tuple(json.loads(blocked_by)) if blocked_by else ()
+    return Reading(outcome, status, stage, reason, domain, verdict, value, figures, apply, blocks)

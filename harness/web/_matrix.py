@@ -22,7 +22,7 @@ STAGES = ("asked", "reply", "parse", "confirm", "score")
 _COLUMN = {"transport": "reply", "reply": "reply", "api": "reply", "parse": "parse", "confirm": "confirm",
            "score": "score"}  # fmt: skip
 # Where it stopped, of the reasons whose stage is the harness itself; the others don't tell.
-_HARNESS = {"not_asked": "asked", "no_recording": "asked", "fate_unknown": "reply", "not_captured": "reply",
+_HARNESS = {"not_asked": "asked", "no_recording": "asked", "not_graded": "asked", "fate_unknown": "reply", "not_captured": "reply",
             "reported": "reply"}  # fmt: skip
 _SORTS = ("cell", "case", "candidate", "outcome", "reason")
 _HITS = ("", "1", "0", "none")
@@ -238,6 +238,7 @@ def _row(view: View, run: str, choice: Choice, cell: CellRow, reading: Reading) 
         "candidate": cell.candidate, "arm": cell.arm, "epoch": cell.epoch, "squares": squares(reading),
         "outcome": reading.outcome, "value": value, "verdict": reading.verdict, "stage": reading.stage,
         "reason": reading.reason, "domain": reading.domain, "metric": metric,
+        "blocked": ", ".join(reading.blocked_by),
     }  # fmt: skip
 
 

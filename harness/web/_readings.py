@@ -16,6 +16,8 @@ from harness._suite import Case
 from harness.suites import Stages
 from harness.web._asking import Failed, failed
 from harness.web._claims import Claim, claims_of
+from harness.web._grades import Elsewhere, judged_in
+from harness.web._judgement import Judgement, judgement_of
 from harness.web._numbers import BlobAt, Numbers, blob_at, unreadable
 from harness.web._reread import Again, Thawed, read_again, thawed
 from harness.web._story import Item, Scoring, Story
@@ -42,7 +44,11 @@ class Ran:
 
 @dataclass(frozen=True)
 class Reading:
-    """One scoring of the cell, ready to be shown. `why` says what keeps the parse from being shown."""
+    """One scoring of the cell, ready to be shown. `why` says what keeps the parse from being shown.
+
+    `judgement` stands in the place of claims where a judge's reply was read; `judged` is the judge's cell, where the
+    score is a grade that joined the run.
+    """
 
     label: str
     anchor: str
@@ -73,6 +79,10 @@ class Reading:
     score_why: str = ""
     ran: Sequence[Ran] = ()
     failed: Failed | None = None
+    classes: Sequence[tuple[str, str]] = ()
+    blocked_by: Sequence[str] = ()
+    judgement: Judgement | None = None
+    judged: Elsewhere | None = None
 
 
 @dataclass(frozen=True)
@@ -123,8 +133,11 @@ def _reading(
 ) -> Reading:
     ledger = view.ledger
     rules = thawed(view, story, scoring)
-    again = read_again(view, story, scoring, rules, case) if whole else Again()
-    found = Reading(scoring.label, anchor, scoring, rules, again)
+    judged = judged_in(ledger, scoring, rules)
+    again = Again(unchecked="a judge graded it, in a cell of its own")
+    if judged is None:
+        again = read_again(view, story, scoring, rules, case) if whole else Again()
+    found = Reading(scoring.label, anchor, scoring, rules, again, judged=judged)
     found = _with_score(ledger, found, numbers)
     found = _with_parse(ledger, found, numbers, whole=whole)
     if not whole:
@@ -150,7 +163,8 @@ def _with_score(ledger: Ledger, found: Reading, numbers: Numbers) -> Reading:
         found, outcome=body.outcome, status=body.status, stage=body.stage, reason=body.reason, domain=body.domain,
         sentence=_sentence(body, found.thawed.stages),
         value=numbers.of(item, "value", form="plain") if body.value is not None else None,
-        metrics=metrics, verdict=body.verdict, policy=body.policy,
+        metrics=metrics, verdict=body.verdict, policy=body.policy, classes=list(body.classes.items()),
+        blocked_by=body.blocked_by,
     )  # fmt: skip
 
 
@@ -170,7 +184,8 @@ def _with_parse(ledger: Ledger, found: Reading, numbers: Numbers, *, whole: bool
     item = found.scoring.parse
     body = item.as_a(Parse) if item is not None else None
     if item is None or body is None:
-        return replace(found, parse_why=unreadable(ledger, item) or "no response was read")
+        said = "no response was read" if found.judged is None else "read by a judge, in a cell of its own"
+        return replace(found, parse_why=unreadable(ledger, item) or said)
     text, why = _value(ledger, item, body, numbers)
     return replace(
         found, parsed=body, parse_sentence=_sentence(body, found.thawed.stages),
@@ -201,6 +216,9 @@ def _with_claims(ledger: Ledger, found: Reading, numbers: Numbers, case: Case | 
     body = item.as_a(Confirm) if item is not None else None
     if item is None or body is None:
         return replace(found, confirm_why=unreadable(ledger, item))
+    judgement = judgement_of(item, body, found.thawed, case, numbers)
+    if judgement is not None:
+        return replace(found, judgement=judgement)
     claims, more = claims_of(item, body, found.thawed, _parsed_value(ledger, found, numbers), case, numbers)
     return replace(found, claims=claims, more_claims=more)
 

@@ -19,12 +19,13 @@ from harness._thaw import thaw_rules
 from harness.parse import ReadRules, read_fault, read_reply
 from harness.suites import Stages, stages
 from harness.web._story import Item, Scoring, Story
-from ledger import Ledger, LedgerError
+from ledger import Ledger, LedgerError, over_views
 from ledger.kinds import Body, Confirm, Parse, Score
 from ledger.web import View
 
 __all__ = ["Again", "Thawed", "read_again", "thawed"]
 
+_FREEZE = over_views("SELECT freeze FROM run_rules WHERE run = ? AND rules = ?")
 _MOST_READ = 128 << 10
 """Bytes of a reply that are read and derived anew for a page; of a longer one the text alone is taken."""
 
@@ -63,6 +64,9 @@ def thawed(view: View, story: Story, scoring: Scoring) -> Thawed:
     """The rule set that a scoring was made under."""
     label = scoring.label
     freeze = next((each.freeze for each in story.plan.rules if each.label == label), scoring.freeze)
+    if freeze is None and label and story.plan.purpose != "probe":
+        # Grades that joined rest on the judge's score; their rule set is the tally's.
+        freeze = next((row["freeze"] for row in view.ledger.rows(_FREEZE, (story.run, label))), None)
     if freeze is None:
         return _built_in(label)
     return view.memory.kept(
