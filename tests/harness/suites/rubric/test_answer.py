@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.suites import Answer
@@ -261,10 +261,11 @@ json_values = st.recursive(
         st.dictionaries(st.sampled_from(["a", "b", "c", "flags", "scores", "total", "verdict", "notes", "x", "y", "z"]),
                         inner, max_size=9),
     ),
-    max_leaves=30,
+    max_leaves=15,
 )  # fmt: skip
 
 
+@settings(max_examples=60)
 @given(json_values)
 @example({"scores": {"a": 1, "b": 2, "c": 4}, "flags": ["x"], "total": 7, "verdict": "pass"})
 def test_no_json_makes_it_raise_and_none_measures_a_score_off_its_scale(reply: Any) -> None:
@@ -304,6 +305,7 @@ def test_the_verdict_is_what_whole_numbers_come_to(reply: dict[str, Any]) -> Non
     assert value(reply)["verdict"] == oracle(reply, Fraction(3, 4))
 
 
+@settings(max_examples=40)
 @given(judgements(), json_values, json_values)
 def test_what_the_judge_says_of_total_and_verdict_changes_nothing_but_their_classes(
     reply: dict[str, Any], total: Any, verdict: Any

@@ -144,9 +144,9 @@ def test_a_criterion_is_a_metric_and_a_switch() -> None:
     rules = rules_of(rule_file(criterion("c1"), "threshold = 1", more=detectors(("override", "ignore"))))
     assert [each.name for each in rules.metrics if each.applies == "oracle"] == ["vector", "criterion.c1"]
     shown = switches(rules)
-    assert shown["score.criteria"] == ["c1 0..1, weight 1 (c1): D."]
+    assert shown["score.criteria.c1"] == "c1 0..1, weight 1 (c1): D."
     assert shown["score.policy"] == "threshold 1"
-    assert shown["confirm.detectors"] == ["override [invisible nfkc space case]: ignore"]
+    assert shown["confirm.detectors.override"] == "override [invisible nfkc space case]: ignore"
 
 
 def test_frozen_sources_name_their_stages_whichever_others_there_are() -> None:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.suites import Confirmed, Unscorable
@@ -213,6 +213,7 @@ outcomes = st.sampled_from(["calibration", "treatment", "adversarial"])
 claims = st.one_of(st.none(), st.integers(-9, 9), st.sampled_from(["pass", "fail", "PASS", "3", ""]), st.booleans())
 
 
+@settings(max_examples=50)
 @given(st.tuples(*[st.integers(0, 1)] * 3), st.booleans(), outcomes, claims, claims)
 def test_the_judges_total_and_verdict_move_neither_outcome_nor_value_nor_verdict(
     scores: tuple[int, int, int], flagged: bool, condition: str, total: Any, verdict: Any
