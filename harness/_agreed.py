@@ -1,61 +1,30 @@
 """Agreement on a run's answers: of judges with people, of judges with one another, of people with one another.
 
 Everything follows from events: the scores of the rule sets of judges that stand in the run, and the files of labels
-that are on record about it. A verdict is `pass` or not: a judge that fails a text and one that blocks it say the same
-here. Of a label that a later file gives again, the later one counts.
+that are on record about it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 from harness._errors import UsageError
 from harness._kappa import Agreement, agreement, agreement_of_scores
-from harness._label_store import Rows, StoredLabels, stored_labels, targets_of
-from harness._labels import Label, Target, read_labels
+from harness._label_store import Rows, stored_labels, targets_of
+from harness._labels import Target
 from harness._rules import RuleSet
-from harness.judging import Rubric
+from harness._who_judged import VERDICT, Voice, judges_in, people_in
 from harness.suites._companion import Column, StudyTable
 from ledger import Ledger
 
-__all__ = ["Voice", "agreement_in", "agreement_study", "agreement_tables", "judges_in", "people_in"]
+__all__ = ["agreement_in", "agreement_study", "agreement_tables"]
 
-_JUDGED = "rubric"
 _EVERY_JUDGE = "all who judged"
-VERDICT = "verdict"
-_CELLS = "SELECT cell, outcome, reason, verdict, score FROM cells WHERE run = ? AND rules = ? ORDER BY cell"
-# What a joined score rests on is the judge's own, in the judge's run, and that rests on the confirm event.
-_FINDINGS = (
-    "SELECT judged.top AS score, held.body AS body FROM ("
-    " SELECT mine.seq AS top, mine.causes AS causes FROM json_each(?1) AS given"
-    " CROSS JOIN events AS mine ON mine.seq = given.value"
-    " UNION ALL SELECT mine.seq, under.causes FROM json_each(?1) AS given"
-    " CROSS JOIN events AS mine ON mine.seq = given.value CROSS JOIN json_each(mine.causes) AS cause"
-    " CROSS JOIN events AS under ON under.seq = cause.value AND under.kind = 'score') AS judged"
-    " CROSS JOIN json_each(judged.causes) AS cause"
-    " CROSS JOIN events AS held ON held.seq = cause.value AND held.kind = 'confirm' AND held.body IS NOT NULL"
-)
 _MOST_LISTED = 200
 _MOST_NAMED = 40
 _FEW = 30
-
-
-@dataclass(frozen=True)
-class Voice:
-    """One who judged or labelled: whether each cell passes, its scores by criterion and cell, and, for a judge, why
-    there is nothing of a cell. `rubric` is the digest of what a judge was shown, empty for a person."""
-
-    name: str
-    verdicts: Mapping[int, str]
-    scores: Mapping[str, Mapping[int, int]] = field(default_factory=dict[str, "Mapping[int, int]"])
-    unmeasured: Mapping[int, str] = field(default_factory=dict[int, str])
-    criteria: tuple[str, ...] = ()
-    rubric: str = ""
 
 
 def agreement_tables(
@@ -72,20 +41,18 @@ def agreement_tables(
         return ()
     people, notes = people_in(rows, run, stored)
     targets = {each.cell: each for each in targets_of(rows, run)}
-    if max((each.epoch for each in targets.values()), default=0):
-        notes.append("Epochs of a case count as if they were independent, so the intervals are too narrow.")
+    repeated = max((each.epoch for each in targets.values()), default=0) > 0
+    epochs = ["Epochs of a case count as if they were independent, so the intervals are too narrow."] * repeated
+    notes += epochs
     found: list[StudyTable] = []
     if judges and people:
         pairs = [(judge, person) for judge in judges for person in people]
-        found += [
-            _agreement("Agreement with people", ("judge", "person"), pairs, notes),
-            _crossed(pairs),
-            *_apart(pairs, targets),
-        ]
+        found += _agreement("Agreement with people", ("judge", "person"), pairs, notes)
+        found += [_crossed(pairs), *_apart(pairs, targets)]
     if len(judges) > 1:
-        found.append(_agreement("Agreement among judges", ("judge", "other judge"), list(combinations(judges, 2)), []))
+        found += _agreement("Agreement among judges", ("judge", "other judge"), list(combinations(judges, 2)), epochs)
     if len(people) > 1:
-        found.append(_agreement("Agreement among people", ("person", "other"), list(combinations(people, 2)), notes))
+        found += _agreement("Agreement among people", ("person", "other person"), list(combinations(people, 2)), notes)
     return tuple(found)
 
 
@@ -102,121 +69,54 @@ def agreement_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [table for each in data.get("study", ()) if each["rules"] == _EVERY_JUDGE for table in each["tables"]]
 
 
-# Who judged, who labelled
-
-
-def judges_in(rows: Rows, run: str, rules: Mapping[str, RuleSet]) -> list[Voice]:
-    """The rule sets of judging that stand in a run, each as one voice; those without a measured cell are none."""
-    found = [_judge(rows, run, label, each) for label, each in rules.items() if each.stages == _JUDGED]
-    return [each for each in found if each.verdicts]
-
-
-def _judge(rows: Rows, run: str, label: str, rules: RuleSet) -> Voice:
-    cells = rows(_CELLS, (run, label))
-    measured = {row["cell"]: row for row in cells if row["outcome"] != "unmeasured"}
-    by_score = {row["score"]: row["cell"] for row in measured.values()}
-    rubric = Rubric.of_rules(rules.score)
-    scores: dict[str, dict[int, int]] = {each: {} for each in rubric.ids}
-    for row in rows(_FINDINGS, (json.dumps(sorted(by_score)),)):
-        for name, number in _vector(json.loads(row["body"])).items():
-            if name in scores:
-                scores[name][by_score[row["score"]]] = number
-    return Voice(
-        label,
-        {cell: _passes(row["verdict"]) for cell, row in measured.items()},
-        scores,
-        {row["cell"]: row["reason"] for row in cells if row["outcome"] == "unmeasured"},
-        rubric.ids,
-        rubric.digest,
-    )
-
-
-def _passes(verdict: str) -> str:
-    return "pass" if verdict == "pass" else "not pass"
-
-
-def _vector(confirm: Mapping[str, Any]) -> Mapping[str, int]:
-    for each in confirm["findings"]:
-        if each.get("layer") == "vector":
-            return each["scores"]
-    return {}
-
-
-def people_in(rows: Rows, run: str, stored: Sequence[StoredLabels]) -> tuple[list[Voice], list[str]]:
-    """Everybody who labelled a run's answers, by the files on record; and what of these files can't be used."""
-    targets, notes = targets_of(rows, run), list[str]()
-    said: dict[tuple[str, int, str], str | int] = {}
-    replaced = 0
-    for each in stored:
-        if each.data is None:
-            notes.append(f"The labels of event {each.seq} are withheld by a redaction.")
-            continue
-        try:
-            labels = read_labels(each.data, Path(f"event {each.seq}"), targets, None, run).labels
-        except UsageError as error:
-            notes.append(f"The labels of event {each.seq} can't be held against the run any more: {error}.")
-            continue
-        for key, value in _said(labels):
-            replaced += key in said and said[key] != value
-            said[key] = value
-    if replaced:
-        notes.append(f"{replaced} labels were given again otherwise by a later file, which counts.")
-    names = dict.fromkeys(rater for rater, _, _ in said)
-    return [_person(name, said) for name in names], notes
-
-
-def _said(labels: Iterable[Label]) -> Iterable[tuple[tuple[str, int, str], str | int]]:
-    for each in labels:
-        if each.verdict is not None:
-            yield (each.rater, each.cell, VERDICT), _passes(each.verdict)
-        for name, number in each.scores.items():
-            yield (each.rater, each.cell, f"criterion {name}"), number
-
-
-def _person(name: str, said: Mapping[tuple[str, int, str], str | int]) -> Voice:
-    verdicts: dict[int, str] = {}
-    scores: dict[str, dict[int, int]] = {}
-    for (rater, cell, of), value in said.items():
-        if rater == name and isinstance(value, int):
-            scores.setdefault(of.removeprefix("criterion "), {})[cell] = value
-        elif rater == name:
-            verdicts[cell] = str(value)
-    return Voice(name, verdicts, scores, {}, tuple(scores))
-
-
 # Tables
 
 
 _FIGURES = (
     Column("on"), Column("n", "count"), Column("alike", "count"), Column("share", "percent"), Column("low", "percent"),
     Column("high", "percent"), Column("kappa", "decimal"), Column("kappa low", "decimal"),
-    Column("kappa high", "decimal"), Column("only the one", "count"), Column("only the other", "count"),
+    Column("kappa high", "decimal"),
 )  # fmt: skip
+_ABOUT = (
+    "The share of answers labelled alike (Wilson interval), and Cohen's kappa with its 95% interval: of verdicts, pass"
+    " or not; of a criterion's scores, with linear weights."
+)
+_WHY: Mapping[str, str] = {
+    "one_label": "Kappa is undefined where both gave one label throughout, for nothing tells that from chance",
+    "no_data": "No answer has a label of both",
+    "no_interval": "Kappa has no interval where its variance comes to nothing, as in full agreement",
+}
 
 
 def _agreement(
     title: str, who: tuple[str, str], pairs: Sequence[tuple[Voice, Voice]], notes: Sequence[str]
-) -> StudyTable:
+) -> list[StudyTable]:
+    """The figures of every pair, and, where something was left out of them, how much and which cells."""
     rows: list[tuple[str | int | float | None, ...]] = []
-    told = list(notes)
-    few = False
+    left: list[tuple[str | int | float | None, ...]] = []
+    whys: dict[str, list[str]] = {}
     for one, other in pairs:
-        about = f"{one.name} and {other.name}"
         for on, ours, theirs in _held(one, other):
             both = sorted(ours.keys() & theirs.keys())
-            found, why = _measured([(ours[cell], theirs[cell]) for cell in both], on)
-            few = few or 0 < found.n < _FEW
-            told += [f"{about}, {on}: {why}"] if why else []
-            rows.append((one.name, other.name, on, *_figures(found), len(ours) - len(both), len(theirs) - len(both)))
-        told += _left_out(one, other)
-    told = [*dict.fromkeys(told)]
-    if few:
+            found, why = _measured([(ours[cell], theirs[cell]) for cell in both])
+            if why:
+                whys.setdefault(why, []).append(f"{one.name} and {other.name} ({on})")
+            rows.append((one.name, other.name, on, *_figures(found)))
+            left.append((one.name, other.name, on, len(ours) - len(both), len(theirs) - len(both)))
+    told = [*notes, *(f"{_WHY.get(why, why)}: {', '.join(whose)}." for why, whose in whys.items())]
+    if any(0 < int(row[3] or 0) < _FEW for row in rows):
         told.append(f"Kappa's interval is one of large samples; of fewer than {_FEW} answers it is rough.")
-    about = (
-        "The share of answers labelled alike (Wilson interval), and Cohen's kappa with its 95% interval: of verdicts,"
-        " pass or not; of a criterion's scores, with linear weights."
-    )
-    return StudyTable(title, about, (*map(Column, who), *_FIGURES), tuple(rows), tuple(told))
+    tables = [StudyTable(title, _ABOUT, (*map(Column, who), *_FIGURES), tuple(rows), tuple(told))]
+    named = tuple(dict.fromkeys(said for pair in pairs for said in _left_out(*pair)))
+    if named:
+        columns = (*map(Column, who), Column("on"), Column(f"only the {who[0]}", "count"))
+        tables.append(
+            StudyTable(
+                f"Left out of: {title.lower()}", "Answers that only one of the two said anything of.",
+                (*columns, Column(f"only the {who[1]}", "count")), tuple(left), named,
+            )
+        )  # fmt: skip
+    return tables
 
 
 def _held(one: Voice, other: Voice) -> Iterable[tuple[str, Mapping[int, str | int], Mapping[int, str | int]]]:
@@ -230,23 +130,16 @@ def _held(one: Voice, other: Voice) -> Iterable[tuple[str, Mapping[int, str | in
             yield name, one.scores[name], other.scores[name]
 
 
-def _measured(pairs: Sequence[tuple[str | int, str | int]], on: str) -> tuple[Agreement, str]:
-    """The figures, and a sentence where there is no kappa."""
+def _measured(pairs: Sequence[tuple[str | int, str | int]]) -> tuple[Agreement, str]:
+    """The figures; and, where something of them is missing, why: a key of `_WHY`, or a sentence."""
     try:
-        if all(isinstance(one, int) and isinstance(other, int) for one, other in pairs) and pairs:
+        if pairs and all(isinstance(one, int) and isinstance(other, int) for one, other in pairs):
             found = agreement_of_scores([(int(one), int(other)) for one, other in pairs])
         else:
             found = agreement([(str(one), str(other)) for one, other in pairs])
     except UsageError as error:
         return Agreement.uncorrected(len(pairs), sum(one == other for one, other in pairs)), str(error)
-    if found.why == "one_label":
-        label = pairs[0][0]
-        return found, f"kappa is undefined, for both said {label} of all {found.n}: nothing tells that from chance."
-    if found.why == "no_data":
-        return found, "no answer has a label of both."
-    if found.kappa_low is None:
-        return found, "kappa has no interval here: its variance formula gives none where there is nothing to vary."
-    return found, ""
+    return found, found.why or ("no_interval" if found.kappa_low is None else "")
 
 
 def _figures(found: Agreement) -> tuple[int | float | None, ...]:
@@ -266,7 +159,7 @@ def _left_out(one: Voice, other: Voice) -> Iterable[str]:
                 f"{cell} ({voice.unmeasured[cell]})" if cell in voice.unmeasured else str(cell) for cell in missing
             ]
             more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-            yield f"Left out for want of anything by {voice.name}: cells {', '.join(named[:_MOST_NAMED])}{more}."
+            yield f"Nothing by {voice.name} of cells {', '.join(named[:_MOST_NAMED])}{more}."
 
 
 def _crossed(pairs: Sequence[tuple[Voice, Voice]]) -> StudyTable:

@@ -96,7 +96,7 @@ def test_one_verdict_throughout_leaves_kappa_undefined_and_says_so(bench: Bench,
     found = label(bench, run, "case,verdict\nfog,fail\nhail,fail\n")
     (row,) = table(found, WITH_PEOPLE)
     assert (row["kappa"], row["kappa low"], row["n"], row["share"]) == (None, None, 2, 1.0)
-    assert "kappa is undefined, for both said not pass of all 2" in notes(found, WITH_PEOPLE)
+    assert "Kappa is undefined where both gave one label throughout" in notes(found, WITH_PEOPLE)
     assert "NaN" not in json.dumps(found.as_json())
 
 
@@ -105,10 +105,11 @@ def test_what_the_judge_couldnt_grade_and_what_nobody_labelled_is_left_out_and_n
     bench.grade(run, grader({**GRADES, "snow": "I would say it is fine."}))
     found = label(bench, run, "case,verdict\nrain,pass\nsnow,pass\nfog,fail\n")
     (row,) = table(found, WITH_PEOPLE)
-    assert (row["n"], row["alike"], row["only the one"], row["only the other"]) == (2, 2, 1, 1)
-    assert "cells 2 (no_json)" in notes(found, WITH_PEOPLE) and "anything by human: cells 4." in notes(
-        found, WITH_PEOPLE
-    )
+    assert (row["n"], row["alike"]) == (2, 2)
+    (left,) = table(found, "Left out of: agreement with people")
+    assert (left["only the judge"], left["only the person"]) == (1, 1)
+    said = notes(found, "Left out of: agreement with people")
+    assert "Nothing by essays.openai-inspector of cells 2 (no_json)." in said and "Nothing by human of cells 4." in said
 
 
 def test_a_blocked_text_is_one_that_doesnt_pass(bench: Bench) -> None:
@@ -131,8 +132,9 @@ def test_two_people_and_two_judges_are_held_against_each_other_too(bench: Bench,
         ("plain", 4, 3),
     ]
     (people,) = table(found, "Agreement among people")
-    assert (people["person"], people["other"], people["n"], people["alike"]) == ("ann", "bob", 2, 1)
-    assert (people["only the one"], people["only the other"]) == (1, 0)
+    assert (people["person"], people["other person"], people["n"], people["alike"]) == ("ann", "bob", 2, 1)
+    (left,) = table(found, "Left out of: agreement among people")
+    assert (left["only the person"], left["only the other person"]) == (1, 0)
 
 
 def test_the_report_has_it_from_events_alone_and_an_older_report_doesnt(bench: Bench, run: str) -> None:
