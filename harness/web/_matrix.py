@@ -22,8 +22,8 @@ STAGES = ("asked", "reply", "parse", "confirm", "score")
 _COLUMN = {"transport": "reply", "reply": "reply", "api": "reply", "parse": "parse", "confirm": "confirm",
            "score": "score"}  # fmt: skip
 # Where it stopped, of the reasons whose stage is the harness itself; the others don't tell.
-_HARNESS = {"not_asked": "asked", "no_recording": "asked", "not_graded": "asked", "fate_unknown": "reply", "not_captured": "reply",
-            "reported": "reply"}  # fmt: skip
+_HARNESS = {"not_asked": "asked", "no_recording": "asked", "not_graded": "asked",
+            "fate_unknown": "reply", "not_captured": "reply", "reported": "reply"}  # fmt: skip
 _SORTS = ("cell", "case", "candidate", "outcome", "reason")
 _HITS = ("", "1", "0", "none")
 

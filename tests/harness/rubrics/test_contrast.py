@@ -36,7 +36,7 @@ def test_a_variant_of_a_suite_is_comparable_in_all_but_the_judge(two: tuple[Path
     pair = pair_of(two)
     assert pair.comparability.comparable
     assert not pair.comparability.moved
-    assert set(pair.comparability.candidate) == {"x"}
+    assert set(pair.comparability.candidate) == {"model", "temperature"}
 
 
 def test_agreement_is_counted_criterion_by_criterion_with_its_interval(two: tuple[Path, str, str]) -> None:
