@@ -27,6 +27,9 @@ __all__: list[str] = []
 _LATER = {"harness.web", "ledger.web", "harness.engines._anthropic"}
 """What few commands import: pages, and a library that takes its time."""
 
+_SOON = ("scipy.stats", "httpcore", "anyio._backends._asyncio")
+"""What is imported where it is used, and used often."""
+
 
 def load() -> None:
     waiting = ["ledger", "harness"]
@@ -37,8 +40,9 @@ def load() -> None:
                 waiting.append(found.name)
             elif found.name not in _LATER:
                 import_module(found.name)
-    with contextlib.suppress(ModuleNotFoundError):
-        import_module("scipy.stats")
+    for name in _SOON:
+        with contextlib.suppress(ModuleNotFoundError):
+            import_module(name)
     gc.collect()
     gc.freeze()
 

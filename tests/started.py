@@ -6,23 +6,27 @@ seed, as it would have in life: an order that comes from a set shows.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Started", "start"]
+__all__ = ["Started", "copied_once", "finished", "start"]
 
+ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 _TURNS = 2
 _turn = itertools.count()
@@ -91,28 +95,47 @@ class Started:
         return self.returncode
 
 
-def start(program: str, arguments: Sequence[object], *, cwd: Path, environ: Mapping[str, str], source: Path) -> Started:
-    """Start `program` ("harness" or "ledger"), its packages imported from `source`. Streams are text over pipes."""
+def start(program: str, arguments: Sequence[object], *, cwd: Path, environ: Mapping[str, str]) -> Started:
+    """Start `program`, "harness" or "ledger", of a copy of the source. Streams are text over pipes."""
     pipes = [os.pipe() for _ in range(3)]
     asked = {
         "program": str(BIN / program), "arguments": [str(each) for each in arguments], "cwd": str(cwd),
-        "environ": {**environ, "PYTHONPATH": str(source)},
+        "environ": {**environ, "PYTHONPATH": str(copied_once())},
     }  # fmt: skip
-    forker, _ = _forker(source, next(_turn) % _TURNS)
+    forker, _ = _forker(next(_turn) % _TURNS)
     socket.send_fds(forker, [json.dumps(asked).encode() + b"\n"], [theirs for _, theirs in pipes])
     for _, theirs in pipes:
         os.close(theirs)
     return Started(*(ours for ours, _ in pipes))
 
 
+def finished(
+    program: str, arguments: Sequence[object], *, cwd: Path, environ: Mapping[str, str], timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Start it, and wait for its end."""
+    process = start(program, arguments, cwd=cwd, environ=environ)
+    out, errors = process.communicate(timeout)
+    return subprocess.CompletedProcess([program, *map(str, arguments)], process.wait(), out, errors)
+
+
 @cache
-def _forker(source: Path, turn: int) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+def copied_once() -> Path:
+    """Both packages as they were when the tests began: an edit meanwhile would be code that moved."""
+    folder = Path(tempfile.mkdtemp(prefix="eval-ledger-source-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for package in ("harness", "ledger"):
+        shutil.copytree(ROOT / package, folder / package)
+    return folder
+
+
+@cache
+def _forker(turn: int) -> tuple[socket.socket, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
             [sys.executable, "-P", Path(__file__).with_name("preloaded.py"), str(theirs.fileno())],
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             # No thread of a library may run where a fork copies one thread alone.
-            env={**os.environ, "PYTHONPATH": str(source), "OPENBLAS_NUM_THREADS": "1"},
+            env={**os.environ, "PYTHONPATH": str(copied_once()), "OPENBLAS_NUM_THREADS": "1"},
         )  # fmt: skip
     return ours, process

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import shutil
 import sqlite3
 import subprocess
-import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tests.harness.models import Answer, ModelServer
 from tests.harness.test_run import BIN, ROOT, perfect
-from tests.started import Started, start
+from tests.started import Started, copied_once, start
 
 __all__ = ["NO_ANSWER", "Experiment", "answering", "copied_once", "lines", "rewrite"]
 
@@ -57,7 +54,7 @@ class Experiment:
         environ |= {"OPENAI_API_KEY": "sk-test-not-a-real-key", "ANTHROPIC_API_KEY": "sk-test-not-a-real-key"}
         environ |= {"LEDGER_DB": str(self.db), **self.environ}
         if self.source is None:
-            return start(program, arguments, cwd=self.folder, environ=environ, source=copied_once())
+            return start(program, arguments, cwd=self.folder, environ=environ)
         return subprocess.Popen(
             [BIN / program, *arguments], cwd=self.folder, env={**environ, "PYTHONPATH": str(self.source)}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -115,15 +112,6 @@ class Experiment:
         self.source = self.folder / "source"
         shutil.copytree(copied_once(), self.source)
         return self.source
-
-
-@cache
-def copied_once() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="eval-ledger-source-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for package in ("harness", "ledger"):
-        shutil.copytree(ROOT / package, folder / package)
-    return folder
 
 
 def answering(until: int) -> Callable[[str], Answer]:

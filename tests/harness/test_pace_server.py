@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
@@ -14,12 +13,12 @@ from typing import Any
 import pytest
 
 from ledger import over_views
-from tests.harness.experiments import copied_once
 from tests.harness.limited import Limited, questions
 from tests.harness.limiters import Bucket, FixedWindow, Limiter, SlidingWindow
 from tests.harness.models import Answer, model_server
 from tests.harness.servers import refused_port
-from tests.harness.test_run import BIN, rows, verdict
+from tests.harness.test_run import rows, verdict
+from tests.started import finished
 
 PRICES = """
 ["openai/*"]
@@ -45,10 +44,9 @@ def lab(tmp_path: Path) -> Path:
 
 def harness(lab: Path, *arguments: str, expect: int = 0) -> tuple[Any, str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("LEDGER", "HARNESS"))}
-    done = subprocess.run(
-        [BIN / "harness", *arguments, "--db", str(lab / "ledger.db"), "--json"], cwd=lab, text=True,
-        env=environ | {"OPENAI_API_KEY": "sk-test-not-a-real-key", "PYTHONPATH": str(copied_once())},
-        capture_output=True, timeout=900, check=False,
+    done = finished(
+        "harness", [*arguments, "--db", lab / "ledger.db", "--json"], cwd=lab,
+        environ=environ | {"OPENAI_API_KEY": "sk-test-not-a-real-key"}, timeout=900,
     )  # fmt: skip
     assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     assert "Traceback" not in done.stderr

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from harness._progress_state import RunState, pace_words
-from tests.harness.experiments import copied_once
 from tests.harness.limited import Limited, questions
 from tests.harness.limiters import SlidingWindow
 from tests.harness.models import Answer, model_server
 from tests.harness.test_run import BIN
+from tests.started import copied_once, finished
 
 pyte = pytest.importorskip("pyte")
 
@@ -37,10 +37,7 @@ def arguments(folder: Path, url: str, *flags: str) -> list[str]:
 
 
 def on_a_pipe(folder: Path, url: str, *flags: str, **more: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        arguments(folder, url, *flags), cwd=folder, env=environ(**more), capture_output=True, text=True, timeout=120,
-        check=False,
-    )  # fmt: skip
+    done = finished("harness", arguments(folder, url, *flags)[1:], cwd=folder, environ=environ(**more))
     return done.returncode, done.stdout, done.stderr
 
 
@@ -199,10 +196,8 @@ def test_log_json_may_be_asked_for_by_the_environment_and_for_a_resume(tmp_path:
         assert status == 3
         assert events(told)[0]["event"] == "started"
         server.credit = None
-        done = subprocess.run(
-            [BIN / "harness", "resume", "--db", tmp_path / "ledger.db", "--log-json"], cwd=tmp_path, env=environ(),
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+        resume = ["resume", "--db", tmp_path / "ledger.db", "--log-json"]
+        done = finished("harness", resume, cwd=tmp_path, environ=environ())
     assert done.returncode == 0
     started = events(done.stderr)[0]
     assert (started["planned"], started["done"]) == (6, 2)

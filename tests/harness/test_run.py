@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from tests import started
 from tests.harness.models import Answer, ModelServer, model_server
+from tests.started import Started
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -45,12 +47,10 @@ def perfect(prompt: str) -> str:
     raise AssertionError(f"no case fits the prompt: {prompt[-300:]}")
 
 
-def start(*arguments: str, key: str = "sk-test-not-a-real-key") -> subprocess.Popen[str]:
+def start(*arguments: str, key: str = "sk-test-not-a-real-key") -> Started:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("LEDGER", "HARNESS"))}
     environ |= {"OPENAI_API_KEY": key, "ANTHROPIC_API_KEY": key}
-    return subprocess.Popen(
-        [BIN / "harness", *arguments], cwd=ROOT, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    return started.start("harness", arguments, cwd=ROOT, environ=environ)
 
 
 def harness(*arguments: str, expect: int = 0) -> Any:
@@ -62,8 +62,7 @@ def harness(*arguments: str, expect: int = 0) -> Any:
 
 
 def verdict(db: Path) -> Any:
-    done = subprocess.run([BIN / "ledger", "verify", "--db", db, "--json"], capture_output=True, text=True, timeout=120)
-    return json.loads(done.stdout)
+    return json.loads(started.finished("ledger", ["verify", "--db", db, "--json"], cwd=ROOT, environ=os.environ).stdout)
 
 
 def rows(db: Path, statement: str, *parameters: object) -> list[dict[str, Any]]:

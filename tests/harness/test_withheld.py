@@ -4,14 +4,15 @@ and later runs don't build on what is gone."""
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.harness.models import Answer, model_server
-from tests.harness.test_run import BIN, figures, harness, perfect, rows, verdict
+from tests.harness.test_run import figures, harness, perfect, rows, verdict
+from tests.started import finished
 
 RULES = ("strict-cite", "fence-cite")
 
@@ -23,9 +24,7 @@ def db(tmp_path: Path) -> Path:
 
 def redact(db: Path, *targets: object) -> Any:
     why = ("--reason", "a test", "--category", "other", "--db", str(db), "--json")
-    done = subprocess.run(
-        [BIN / "ledger", "redact", *map(str, targets), *why], capture_output=True, text=True, timeout=60
-    )
+    done = finished("ledger", ["redact", *targets, *why], cwd=db.parent, environ=os.environ)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -55,13 +54,11 @@ def test_a_report_keeps_its_numbers_and_says_which_nobody_can_reproduce(db: Path
         (rules, 2) for rules in RULES
     }
     assert not any(row["reproducible"] for row in after["scoreboard"])
-    shown = subprocess.run(
-        [BIN / "harness", "report", "latest", "--db", db], capture_output=True, text=True, timeout=60
-    )
+    shown = finished("harness", ["report", "latest", "--db", db], cwd=db.parent, environ=os.environ)
     words = " ".join(shown.stdout.split())
     assert words.count("NOT REPRODUCIBLE: 2 of the scores of openai/scripted under ") == 2
     assert words.count("[not reproducible]") == 2
-    every = subprocess.run([BIN / "harness", "report", "--db", db], capture_output=True, text=True, timeout=60)
+    every = finished("harness", ["report", "--db", db], cwd=db.parent, environ=os.environ)
     assert "[not" in every.stdout
     assert verdict(db)["withheld_by"][0]["bodies"] >= 5
 

@@ -14,13 +14,12 @@ from tests.harness.answered import FENCED, answered_run, rules_of
 from tests.harness.experiments import Experiment
 from tests.harness.models import Answer, model_server
 from tests.harness.test_run import BIN, ROOT, wait_for
+from tests.started import finished
 
 
 def harness(db: Path, *arguments: str, expect: int = 0) -> tuple[str, str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("LEDGER", "HARNESS"))}
-    done = subprocess.run(
-        [BIN / "harness", *arguments, "--db", db], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120
-    )
+    done = finished("harness", [*arguments, "--db", db], cwd=ROOT, environ=environ)
     assert done.returncode == expect, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout, done.stderr
