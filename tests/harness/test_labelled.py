@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from harness._check import check_file
 from harness._errors import RefusedError, UsageError
 from harness._labelled import Labelled, label_run
 from harness._report import read_report
 from harness._report_data import collect
+from harness._report_file import render
+from harness._report_write import check_target, write_report
 from ledger import Ledger, verify
 from ledger._redact import redact
 from ledger._redact_targets import find_targets
@@ -219,3 +222,32 @@ def test_without_statsmodels_labels_are_refused_and_a_report_shows_the_shares(
     (row,) = table(shown["tables"], WITH_PEOPLE)
     assert (row["n"], row["alike"], row["kappa"]) == (2, 1, None)
     assert any("pip install 'eval-ledger[stats]'" in note for note in shown["tables"][0]["notes"])
+
+
+def test_a_written_report_of_agreement_checks_and_says_when_its_labels_were_withheld(bench: Bench, run: str) -> None:
+    found = label(bench, run, "case,verdict\nrain,pass\nsnow,fail\nfog,fail\n")
+    file = bench.folder / "report.md"
+    with bench.ledger() as ledger:
+        data = read_report(ledger, run).data
+        write_report(ledger, data, render(data, "md"), "md", check_target(ledger, file, force=False))
+        assert check_file(bench.db, file).verdict == "reproduces"
+        targets = find_targets(ledger, [str(found.event)])
+    redact(bench.db, targets, category="personal", reason="a rater asked for it")
+    check = check_file(bench.db, file)
+    assert check.verdict == "set aside" and check.not_reproducible > 0 and not check.differences
+
+
+def test_a_report_of_agreement_is_written_and_checked_only_where_kappa_is(
+    bench: Bench, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label(bench, run, "case,verdict\nrain,pass\nfog,pass\n")
+    file = bench.folder / "report.md"
+    with bench.ledger() as ledger:
+        data = read_report(ledger, run).data
+        target = check_target(ledger, file, force=False)
+        write_report(ledger, data, render(data, "md"), "md", target)
+        monkeypatch.setitem(sys.modules, "statsmodels.stats.inter_rater", None)
+        with pytest.raises(UsageError, match="statsmodels isn't installed"):
+            write_report(ledger, data, render(data, "md"), "md", target)
+    with pytest.raises(UsageError, match="statsmodels isn't installed"):
+        check_file(bench.db, file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,12 @@ def test_any_bytes_at_all_are_read_or_refused_in_words(data: bytes) -> None:
             assert str(problem).isprintable()
         else:
             assert found.labels and {each.cell for each in found.labels} <= {each.cell for each in CELLS}
+
+
+def test_the_example_of_the_page_is_read_as_it_stands_there() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "JUDGES.md").read_text("utf-8")
+    (example,) = re.findall(r"^```csv\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert read(example).labels == (
+        Label(1, "ann", "pass", {"sound": 3, "plain": 1}), Label(2, "ann", "fail", {"sound": 1}),
+        Label(2, "bob", "pass", {}),
+    )  # fmt: skip
