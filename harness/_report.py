@@ -358,12 +358,14 @@ def _group_tables(data: Data) -> list[object]:
 
 
 def _table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], right: Collection[str] = ("cells",)
-) -> object:
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], right: Collection[str] = ("cells",), *,
+    narrow: bool = False,
+) -> object:  # fmt: skip
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(title=_text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    padding = (0, 1, 0, 0) if narrow else (0, 1)
+    table = Table(title=_text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=padding)
     for name in columns:
         table.add_column(name, overflow="fold", justify="right" if name in right else "left")
     for row in rows:
@@ -381,7 +383,7 @@ def _study_tables(found: Mapping[str, Any]) -> Iterator[object]:
         ]
         right = {column["name"] for column in columns if column["form"] != "text"}
         title = f"{table['title']}: {found['candidate']} under {found['rules']}"
-        yield _table(title, [column["name"] for column in columns], rows, right)
+        yield _table(title, [column["name"] for column in columns], rows, right, narrow=True)
         for said in (*table["warns"], table["about"], *table["notes"]):
             yield _text(said)
         yield _text("")
