@@ -107,11 +107,17 @@ def _judged(pair: str, epoch: int, one: _Told, other: _Told) -> JudgedPair:
 
 
 def pair_tables(records: Sequence[Record]) -> tuple[StudyTable, ...]:
-    """The outcomes of pairs, what position does, and every pair that gave no winner; nothing without a cell."""
+    """The outcomes of pairs, what position does, what the detectors found in the texts, and every pair that gave no
+    winner; nothing without a cell."""
     pairs = pair_outcomes(records)
     if not pairs:
         return ()
-    tables = (_outcomes(pairs, *_sides(records)), _position(pairs, records), _undecided(pairs))
+    tables = (
+        _outcomes(pairs, *_sides(records)),
+        _position(pairs, records),
+        _detected(pairs, records),
+        _undecided(pairs),
+    )
     return tuple(each for each in tables if each is not None)
 
 
@@ -177,6 +183,32 @@ def _position(pairs: Sequence[JudgedPair], records: Sequence[Record]) -> StudyTa
         "Position", "How often the judge went by where a text stood; without a preference, first and second are alike.",
         (Column("chosen"), *_SHARE), rows,
         ("The two replies about one pair aren't independent: the intervals of all replies are too narrow.",),
+    )  # fmt: skip
+
+
+def _detected(pairs: Sequence[JudgedPair], records: Sequence[Record]) -> StudyTable | None:
+    """Which detectors fired in whose text, by pair; and how often the text that one fired in alone won."""
+    fired: dict[str, dict[str, set[str]]] = {}
+    for record in records:
+        gold = _gold(record)
+        for each in record.findings:
+            if isinstance(each, Mapping) and each.get("layer") == "detector":
+                side = str(gold.get(str(each.get("in")), ""))
+                if side in ("a", "b"):
+                    where = fired.setdefault(str(each.get("detector")), {"a": set(), "b": set()})
+                    where[side].add(str(gold.get("pair")))
+    if not fired:
+        return None
+    won: dict[str, set[str]] = {side: {each.pair for each in pairs if each.outcome == side} for side in ("a", "b")}
+    rows = tuple(
+        (name, len(where["a"]), len(where["b"]), len(where["a"] - where["b"]) + len(where["b"] - where["a"]),
+         len((where["a"] - where["b"]) & won["a"]) + len((where["b"] - where["a"]) & won["b"]))
+        for name, where in sorted(fired.items())
+    )  # fmt: skip
+    columns = ("pairs, in A's text", "pairs, in B's text", "in one text alone", "and that one won")
+    return StudyTable(
+        "Detectors", "In whose text a detector fired: such words stand there, which doesn't say that anybody obeyed.",
+        (Column("detector"), *(Column(each, "count") for each in columns)), rows,
     )  # fmt: skip
 
 

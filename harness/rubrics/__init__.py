@@ -43,6 +43,12 @@ def _pairs(records: Sequence[Record], rules: Mapping[str, Any]) -> tuple[StudyTa
     return pair_tables(records)
 
 
+def _pairs_apart(a: Sequence[Record], b: Sequence[Record], rules: Mapping[str, Any]) -> tuple[StudyTable, ...]:
+    from harness._pair_contrast import pair_contrast
+
+    return pair_contrast(a, b)
+
+
 def _prompt(folder: Path, manifest: Mapping[str, Any], name: str) -> bytes:
     from harness.rubrics._make import prompt
 
@@ -64,5 +70,5 @@ def _contrast(a: Sequence[Record], b: Sequence[Record], rules: Mapping[str, Any]
 RUBRIC = Companion(make=_make, remake=_remake, prompt=_prompt, study=_study, contrast=_contrast)
 """Of the stages `rubric`: a text is graded against criteria."""
 
-PAIRWISE = Companion(study=_pairs)
+PAIRWISE = Companion(study=_pairs, contrast=_pairs_apart)
 """Of the stages `pairwise`: which of two texts is the better one."""

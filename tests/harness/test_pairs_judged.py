@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pytest
 from harness._errors import RefusedError, UsageError
 from harness._job import Job
 from harness._json import JSON
+from harness._pair_contrast import pair_contrast
 from harness._pair_outcomes import JudgedPair, pair_outcomes, pair_tables
 from harness._pairs_asked import PairJob, PairsDone, grade_pairs
 from harness._replay_check import check_run
@@ -116,6 +117,37 @@ def test_where_nothing_could_be_read_there_is_no_share_and_no_table_of_nothing()
     assert rows(outcomes)["A wins"] == (0, 0, None, None, None) and rows(outcomes)["unmeasured"][:3] == (1, 1, 1.0)
     assert rows(position)["the first, of all replies"] == (0, 0, None, None, None)
     assert pair_tables([]) == ()
+
+
+def test_two_judges_of_the_same_pairs_are_held_against_each_other_pair_by_pair() -> None:
+    ours = [
+        *pair("first", "second", "1"),
+        *pair("second", "first", "2"),
+        *pair("tie", "tie", "3"),
+        *pair("first", "x", "4"),
+    ]
+    theirs = [
+        *pair("first", "second", "1"), *pair("first", "first", "2"), *pair("tie", "tie", "3"), *pair("tie", "tie", "4"),
+        *pair("tie", "tie", "another"),
+    ]  # fmt: skip
+    agreed, apart = pair_contrast(ours, theirs)
+    (row,) = [dict(zip([column.name for column in agreed.columns], row, strict=True)) for row in agreed.rows]
+    assert (row["n"], row["alike"], row["pairs of both"]) == (3, 2, 4)
+    assert row["kappa"] == pytest.approx((2 / 3 - 2 / 9) / (1 - 2 / 9))
+    assert apart.rows == (("2", "", "b", "inconsistent"), ("4", "", "unmeasured", "tie"))
+    assert pair_contrast(ours, pair("tie", "tie", "another")) == ()
+    same, *none = pair_contrast(pair("tie", "tie"), pair("tie", "tie"))
+    assert not none and same.rows[0][5] is None and "Kappa is undefined" in same.notes[0]
+
+
+def test_what_detectors_found_is_told_by_whose_text_it_stood_in_and_whether_that_won() -> None:
+    found = [{"layer": "detector", "detector": "override", "in": "first", "span": [0, 3]}]
+    also = [{"layer": "detector", "detector": "override", "in": "second", "span": [0, 3]}]
+    one, other = pair("first", "second", "1")
+    records = [replace(one, findings=found), replace(other, findings=also), *pair("tie", "tie", "2")]
+    detected = next(each for each in pair_tables(records) if each.title == "Detectors")
+    assert detected.rows == (("override", 1, 0, 1, 1),), "in both orders it is A's text, which won"
+    assert "Detectors" not in [each.title for each in pair_tables(pair("tie", "tie"))]
 
 
 # Asking for pairs
