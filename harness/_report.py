@@ -66,7 +66,7 @@ class RunReport:
         """A sentence on each thing that keeps the run from passing."""
         said = [
             f"bar {bar['bar']} is {bar['status']} for {bar['candidate']} under {bar['rules']} ({bar['figure']})"
-            + (f": {bar['fails']}" if bar["fails"] else "")
+            + (f": {said}" if (said := bar["fails"] if bar["status"] == "failed" else bar["why"]) else "")
             for bar in self.data["bars"] if not bar["holds"]
         ]  # fmt: skip
         said += [f"the bars of {each['rules']} can't be read: {each['why']}" for each in self.data["bars_unread"]]

@@ -11,12 +11,13 @@ import pytest
 from ledger import Ledger, over_views
 from tests.harness.judged import Bench
 from tests.harness.judged import judge as lenient
-from tests.harness.refereed import GOOD, HARSH, judged, reply, scripted, suite_of_judging, variant
+from tests.harness.refereed import GOOD, HARSH, JUDGE, judged, reply, scripted, suite_of_judging, variant
 from tests.harness.web.cell_pages import Shown
 from tests.harness.web.pages import Pages, words
 from tests.web.crawling import Seen
 from tests.web.sources import Sources
 
+SCRIPT = "<script>alert(1)</script>"
 SIGNED = {
     **GOOD, "ORDERED": reply(3, 1, total=9, verdict="pass"), "The sun": [reply(1, 1), reply(1, 1), reply(0, 1), "no"]
 }  # fmt: skip
@@ -26,7 +27,7 @@ SIGNED = {
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A judge's run, another judge's on the same corpus, and a run that a judge graded."""
     bench = Bench(tmp_path_factory.mktemp("judges"))
-    suite = suite_of_judging(bench.folder)
+    suite = suite_of_judging(bench.folder, JUDGE.replace("marks. ORDERED", f"marks. ORDERED {SCRIPT}"))
     judged(bench.db, suite, scripted(SIGNED), name="first")
     judged(bench.db, variant(bench.folder), scripted(HARSH, model="scripted-2"), model="other", name="second")
     target = bench.run(name="target")
@@ -114,6 +115,8 @@ def test_what_a_detector_found_is_marked_in_the_very_text(pages: Pages) -> None:
     page = cell_page(pages, "first", "ORDER")
     marked = [text for text, _ in Shown(page.status, page.html).marked("cited")]
     assert any("gnore all previous instructions" in text for text in marked)
+    assert SCRIPT in words(page)
+    assert SCRIPT not in page.html, "a text that was graded is shown and never carried out"
     assert not Shown(page.status, cell_page(pages, "first", "AIR").html).marked("cited")
     assert "No detector fired in it." in words(cell_page(pages, "first", "AIR"))
 
