@@ -84,7 +84,7 @@ _ABOUT = (
 _WHY: Mapping[str, str] = {
     "one_label": "Kappa is undefined where both gave one label throughout, for nothing tells that from chance",
     "no_data": "No answer has a label of both",
-    "no_interval": "Kappa has no interval where its variance comes to nothing, as in full agreement",
+    "no_interval": "Kappa has no interval where its variance is nothing: in full agreement, or where one of two never varies",
 }
 
 
@@ -102,13 +102,14 @@ def _agreement(
             if why:
                 whys.setdefault(why, []).append(f"{one.name} and {other.name} ({on})")
             rows.append((one.name, other.name, on, *_figures(found)))
-            left.append((one.name, other.name, on, len(ours) - len(both), len(theirs) - len(both)))
+            if len(ours) + len(theirs) > 2 * len(both):
+                left.append((one.name, other.name, on, len(ours) - len(both), len(theirs) - len(both)))
     told = [*notes, *(f"{_WHY.get(why, why)}: {', '.join(whose)}." for why, whose in whys.items())]
     if any(0 < int(row[3] or 0) < _FEW for row in rows):
         told.append(f"Kappa's interval is one of large samples; of fewer than {_FEW} answers it is rough.")
     tables = [StudyTable(title, _ABOUT, (*map(Column, who), *_FIGURES), tuple(rows), tuple(told))]
     named = tuple(dict.fromkeys(said for pair in pairs for said in _left_out(*pair)))
-    if named:
+    if left or named:
         columns = (*map(Column, who), Column("on"), Column(f"only the {who[0]}", "count"))
         tables.append(
             StudyTable(
