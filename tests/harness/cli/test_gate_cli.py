@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -31,8 +32,8 @@ def told(right: int, rest: str = "wrong") -> dict[str, str]:
 
 
 class Typed:
-    def __init__(self, ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
-        self.db, self.capsys = str(ledger.path), capsys
+    def __init__(self, db: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.db, self.capsys = str(db), capsys
 
     def __call__(self, *arguments: str, expect: int) -> tuple[str, str]:
         assert run_app(app, "harness", ["gate", *arguments, "--db", self.db]) == expect
@@ -41,18 +42,27 @@ class Typed:
         return shown.out, shown.err
 
 
-@pytest.fixture
-def typed(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> Typed:
-    return Typed(ledger, capsys)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five runs to hold against each other, written once."""
+    path = tmp_path_factory.mktemp("made") / "ledger.db"
+    with Ledger.create(path) as ledger:
+        scored_run(ledger, {"a/x": told(60)}, name="base")
+        scored_run(ledger, {"a/x": told(60)}, name="good")
+        scored_run(ledger, {"a/x": told(20)}, name="bad")
+        scored_run(ledger, {"a/x": told(50, "error")}, name="broken")
+        scored_run(ledger, {"a/x": told(60)}, name="moved", arm="told")
+    return path
 
 
 @pytest.fixture
-def runs(ledger: Ledger) -> None:
-    scored_run(ledger, {"a/x": told(60)}, name="base")
-    scored_run(ledger, {"a/x": told(60)}, name="good")
-    scored_run(ledger, {"a/x": told(20)}, name="bad")
-    scored_run(ledger, {"a/x": told(50, "error")}, name="broken")
-    scored_run(ledger, {"a/x": told(60)}, name="moved", arm="told")
+def db(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copyfile(made, tmp_path / "ledger.db"))
+
+
+@pytest.fixture
+def typed(db: Path, capsys: pytest.CaptureFixture[str]) -> Typed:
+    return Typed(db, capsys)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +73,7 @@ def runs(ledger: Ledger) -> None:
     ],
 )  # fmt: skip
 def test_the_exit_status_is_the_verdict(
-    runs: None, typed: Typed, tmp_path: Path, run: str, margin: str, status: int, word: str
+    typed: Typed, tmp_path: Path, run: str, margin: str, status: int, word: str
 ) -> None:
     xml, page = tmp_path / "gate.xml", tmp_path / "gate.md"
     files = ("--junit", str(xml), "--markdown", str(page))
@@ -79,7 +89,7 @@ def test_the_exit_status_is_the_verdict(
     assert (found["exit_status"], found["outcome"].upper()) == (status, word)
 
 
-def test_inconclusive_pass_lets_through_and_says_so(runs: None, typed: Typed) -> None:
+def test_inconclusive_pass_lets_through_and_says_so(typed: Typed) -> None:
     out, _ = typed("good", "--against", "base", "--margin", "1pp", "--inconclusive", "pass", expect=0)
     assert "let through by --inconclusive pass" in out
 
@@ -96,16 +106,16 @@ def test_inconclusive_pass_lets_through_and_says_so(runs: None, typed: Typed) ->
         ("good", "--against", "base", "--margin", "2pp", "--junit", "/nowhere/there/gate.xml"),
     ],
 )  # fmt: skip
-def test_wrong_usage_ends_in_2_with_one_sentence(runs: None, typed: Typed, arguments: tuple[str, ...]) -> None:
+def test_wrong_usage_ends_in_2_with_one_sentence(typed: Typed, arguments: tuple[str, ...]) -> None:
     out, errors = typed(*arguments, expect=2)
     assert out == ""
     assert errors.strip()
 
 
-def test_a_ledger_is_never_written_over(runs: None, typed: Typed, ledger: Ledger) -> None:
-    before = ledger.path.read_bytes()
-    _, errors = typed("good", "--against", "base", "--margin", "2pp", "--junit", str(ledger.path), expect=2)
-    assert "never written over" in errors and ledger.path.read_bytes() == before
+def test_a_ledger_is_never_written_over(typed: Typed, db: Path) -> None:
+    before = db.read_bytes()
+    _, errors = typed("good", "--against", "base", "--margin", "2pp", "--junit", str(db), expect=2)
+    assert "never written over" in errors and db.read_bytes() == before
 
 
 def test_two_real_runs_against_a_tag(tmp_path: Path) -> None:
