@@ -175,8 +175,9 @@ def test_sql_files_make_objects_and_change_no_row() -> None:
             for path in sorted((ROOT / "ledger/queries").glob("*.sql")):
                 # The search index attaches the ledger under that name.
                 text = path.read_text("utf-8").replace("FROM ledger.", "FROM main.")
-                asked = set(re.findall(r"\?[0-9]+|(?<!:):[a-z_]+", text)) or re.findall(r"\?", text)
-                connection.execute(text, ("[]",) * len(asked)).fetchall()
+                named = dict.fromkeys(re.findall(r"(?<!:):([a-z_]+)", text), "[]")
+                numbered = set(re.findall(r"\?[0-9]+", text)) or re.findall(r"\?", text)
+                connection.execute(text, named or ("[]",) * len(numbered)).fetchall()
             for (view,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'view'").fetchall():
                 connection.execute(f"SELECT * FROM {view}").fetchall()
         assert {action for action, _, _ in watch.actions} == {
