@@ -84,7 +84,7 @@ _ABOUT = (
 _WHY: Mapping[str, str] = {
     "one_label": "Kappa is undefined where both gave one label throughout, for nothing tells that from chance",
     "no_data": "No answer has a label of both",
-    "no_interval": "Kappa has no interval where its variance is nothing: in full agreement, or where one of two never varies",
+    "no_interval": "Kappa has no interval where nothing varies: in full agreement, or where one of the two never does",
 }
 
 

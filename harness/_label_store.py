@@ -93,7 +93,13 @@ def record_labels(
                 "run": run, "labels": str(len(found.labels)), "raters": str(len(found.raters)),
                 "criteria": str(len(found.criteria)),
             }  # fmt: skip
-            body = Import(format=FORMAT, tool=version("eval-ledger"), grade="text", digest=digest, claimed=claimed)
+            body = Import(
+                format=FORMAT,
+                tool=f"eval-ledger {version('eval-ledger')}",
+                grade="text",
+                digest=digest,
+                claimed=claimed,
+            )
             (event,) = ledger.append(Draft(body, causes=[plan], blobs={"file": data}))
     except RunHeld:
         raise RefusedError("another process records the same labels just now; wait for it, then ask again") from None
