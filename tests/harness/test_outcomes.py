@@ -15,6 +15,7 @@ from tests.harness.parse.test_replies import ERRORS, MESSAGES
 from tests.harness.parse.test_replies import read as read_wire
 from tests.harness.parse.wires import reply, sent, sse, zlibbed
 from tests.harness.suites.manifest.asked import case_of, derived, rules_of
+from tests.harness.suites.pairwise.test_pairwise import judged as chosen
 from tests.harness.suites.rubric.graded import criterion, rule_file
 from tests.harness.suites.rubric.graded import derived as judgement
 
@@ -63,11 +64,16 @@ GRADED = (
 """Replies of a judge that are no judgement."""
 
 
+CHOSEN = ("{}", '{"winner": "both"}', '{"winner": "tie", "loser": "none"}')
+"""Replies of a judge that are no choice between two texts."""
+
+
 def judged() -> list[Score]:
-    """What follows, by a rubric and by a scorer, from replies that could be read."""
+    """What follows, by a rubric, as a choice and by a scorer, from replies that could be read."""
     rubric = rule_file(criterion("p"), "threshold = 1", flags=("f",))
     return [
         *[judgement(rubric, reply).score for reply in GRADED],
+        *map(chosen, CHOSEN),
         *[derived(rules_of(table), answer, case_of(gold)).score for table, answer, gold in JUDGED],
     ]
 

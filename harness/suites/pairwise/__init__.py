@@ -1,6 +1,6 @@
 """Which of two texts is the better one: a judge is shown both, and asked once in either order.
 
-A case's input is {"task", "first", "second"}, and "reference" where one is shown; its gold is {"condition": "pair",
+A case's input is {"task" (or "asked", out of a recorded request), "first", "second"}, and "reference" where one is shown; its gold is {"condition": "pair",
 "pair": id, "order": 0 | 1, "first": "a" | "b", "second": "a" | "b"}. A cell says which position won; what became of a
 pair follows from its two cells (harness._pair_outcomes), and no cell is right or wrong by itself.
 """
@@ -14,7 +14,6 @@ from harness.suites.pairwise._case import check_case, check_prompt, check_rules,
 from harness.suites.pairwise._choice import (
     METRICS,
     PRIMARY,
-    REASONS,
     answer,
     confirm,
     confirm_rules,
@@ -38,7 +37,7 @@ STAGES = Stages(
     check_prompt=check_prompt,
     check_case=check_case,
     confirm_rules=confirm_rules,
-    reasons=REASONS,
+    reasons=MappingProxyType({}),
     rejections=MappingProxyType({}),
     metrics=METRICS,
     primary=PRIMARY,

@@ -14,15 +14,15 @@ from harness.suites.manifest._prompt import messages as filled
 
 __all__ = ["UNTRUSTED", "check_case", "check_prompt", "check_rules", "group", "messages"]
 
-UNTRUSTED = ("first", "second", "reference")
-"""The texts of a case that somebody else wrote."""
+UNTRUSTED = ("first", "second", "reference", "asked")
+"""The texts of a case that somebody else wrote. `asked` is the task, out of a recorded request."""
 _SIDES = ("a", "b")
 _HEAD = re.compile(r"\{# rubric ([0-9a-f]{64}) #\}\r?\n?")
 
 
 def messages(template: str, case_input: JSON) -> Chat:
     """The chat for one order of one pair: {{ task }}, {{ first }}, {{ second }}, {{ reference }}, and what is around a
-    text as {{ first_nonce }} and so on.
+    text as {{ first_nonce }} and so on. A task that is `asked` is data too, and {{ asked }} is then defined.
 
     Raises ValueError, with one sentence, where prompt and case don't go together, and where the judge would not be
     shown what the case has.
@@ -31,10 +31,12 @@ def messages(template: str, case_input: JSON) -> Chat:
     texts = {name: text for name in UNTRUSTED if isinstance(text := given.get(name), str)}
     nonces = {name: nonce_of({"asked": case_input, "of": name}) for name in texts}
     blocks = {name: delimited(text, nonces[name]) for name, text in texts.items()}
+    if "asked" in blocks:
+        given["task"] = blocks["asked"]
     chat = filled(_body(template), {**given, **blocks, **{f"{name}_nonce": nonce for name, nonce in nonces.items()}})
     said = [each["content"] for each in chat.messages if isinstance(each["content"], str)]
     for name, block in blocks.items():
-        if not any(block in each for each in said):
+        if name != "asked" and not any(block in each for each in said):
             raise ValueError(
                 f"the prompt doesn't show the {name} text as it is; put {{{{ {name} }}}} on a line of its own"
             )
@@ -70,10 +72,11 @@ def _body(template: str) -> str:
 
 def check_case(case_input: JSON, gold: JSON) -> str | None:
     """One sentence on why this can't be a pair, or None."""
-    if not isinstance(case_input, Mapping) or not {"task", "first", "second"} <= set(case_input) <= {
-        "task", "first", "second", "reference",
-    }:  # fmt: skip
-        return "input: expected task, first and second, and reference where one is shown"
+    keys = set(case_input) if isinstance(case_input, Mapping) else set[str]()
+    if not isinstance(case_input, Mapping) or keys - {"reference"} not in (
+        {"task", "first", "second"}, {"asked", "first", "second"},
+    ):  # fmt: skip
+        return "input: expected task (or asked), first and second, and reference where one is shown"
     wrong = next((name for name, text in case_input.items() if not isinstance(text, str)), None)
     if wrong is not None:
         return f"input.{wrong}: expected text"

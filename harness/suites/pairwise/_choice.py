@@ -12,7 +12,7 @@ from harness.suites._registry import EVERY_GROUP, Answer, Confirmed, Kind, Metri
 from harness.suites.pairwise._case import UNTRUSTED, group
 
 __all__ = [
-    "METRICS", "PRIMARY", "REASONS", "WINNERS", "answer", "confirm", "confirm_rules", "schema", "score", "score_rules",
+    "METRICS", "PRIMARY", "WINNERS", "answer", "confirm", "confirm_rules", "schema", "score", "score_rules",
 ]  # fmt: skip
 
 WINNERS: Mapping[str, float] = MappingProxyType({"first": 1.0, "second": 0.0, "tie": 0.5})
@@ -23,13 +23,6 @@ METRICS = (
 )
 """Whether the choice could be read, and the share of the first position: its distance from a half is position bias."""
 PRIMARY: Mapping[str, str] = MappingProxyType({EVERY_GROUP: "first_share"})
-REASONS: Mapping[str, str] = MappingProxyType(
-    {
-        "missing_winner": "The judge's reply has no winner.",
-        "bad_winner": "The winner of the judge's reply is none of first, second and tie.",
-        "unexpected_key": "The judge's reply has a key that is neither the winner nor a comment.",
-    }
-)
 
 
 def schema(value: JSON) -> tuple[str | None, JSON]:
