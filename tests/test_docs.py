@@ -40,12 +40,20 @@ def test_generated_pages_are_current(name: str) -> None:
     assert (ROOT / "docs" / name).read_text("utf-8") == page, "run `python docs/generate.py`"
 
 
+def _answer(prompt: str) -> str:
+    if "<untrusted" in prompt:
+        (criteria,) = re.findall(r'"scores": \{ (.*?) \}', prompt)
+        scores = ", ".join(f"{name}: 1" for name in re.findall(r'"[a-z_]+"', criteria))
+        return f'{{"scores": {{{scores}}}, "flags": [], "verdict": "pass"}}'
+    return perfect(prompt) if "Memory:" in prompt else "Hi."
+
+
 def test_every_command_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures")
     (tmp_path / "questions.csv").write_text(questions(60), "utf-8")
     wanted = [line for line in COMMANDS if re.match(r"(harness|ledger|sqlite3|echo) ", line)]
     assert len(wanted) >= 10
-    with model_server(lambda prompt: Answer(perfect(prompt) if "Memory:" in prompt else "Hi.")) as server:
+    with model_server(lambda prompt: Answer(_answer(prompt))) as server:
         environ = {
             **os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "ANTHROPIC_API_KEY": "test-key-anthropic", "OPENAI_API_KEY": "test-key-openai",
