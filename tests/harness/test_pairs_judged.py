@@ -18,12 +18,13 @@ from harness._pair_contrast import pair_contrast
 from harness._pair_outcomes import JudgedPair, pair_outcomes, pair_tables
 from harness._pairs_asked import PairJob, PairsDone, grade_pairs
 from harness._replay_check import check_run
+from harness._report import read_report
 from harness._resume import ResumeJob, resume_job
 from harness._run import RunOptions, SilentProgress
 from harness._stats import wilson
 from harness.suites._companion import Record, StudyTable
-from ledger import verify
-from ledger.kinds import Plan
+from ledger import Draft, verify
+from ledger.kinds import Plan, Supersede, Taint, Target
 from tests.harness.judged import Bench, target
 from tests.harness.models import Answer, model_server
 
@@ -157,8 +158,8 @@ BLOCK = re.compile(r'<untrusted id="([0-9a-f]{20})">\n(.*?)\n</untrusted id="\1"
 
 
 def texts(prompt: str) -> list[str]:
-    """The two texts that a judge was shown, in their order."""
-    return [text for _, text in BLOCK.findall(prompt)]
+    """The two texts that a judge was shown, in their order; a reference, which stands ahead of them, is none."""
+    return [text for _, text in BLOCK.findall(prompt)][-2:]
 
 
 def longer(prompt: str) -> Answer:
@@ -344,3 +345,30 @@ def test_pairs_that_broke_off_are_resumed_in_both_orders_and_rest_on_the_same_an
     assert {row[0]: row[1] for row in study["tables"][0]["rows"]}["B wins"] == 2
     with sides.bench.ledger() as ledger:
         assert check_run(ledger, done.finished.run).ok
+
+
+def test_what_is_found_out_about_either_side_later_marks_the_pairs_and_a_new_asking_is_refused(sides: Sides) -> None:
+    done = sides.ask(longer)
+    with sides.bench.ledger() as ledger:
+        target = Target(what="run", id=sides.b)
+        ledger.append(
+            Draft(Supersede(target=target, by=None, category="operator", reason="wrong server")),
+            Draft(Taint(target=Target(what="run", id=sides.a), reason="leaked key")),
+        )
+        data = read_report(ledger, done.finished.run).data
+    assert data["taints"][0]["reason"] == "leaked key" and all(row["tainted"] for row in data["scoreboard"])
+    assert [each["id"] for each in data["rests_on_superseded"]] == [sides.b]
+    with pytest.raises(RefusedError, match="leaked key"):
+        sides.ask(longer)
+    with pytest.raises(RefusedError, match="wrong server"):
+        sides.ask(longer, even_tainted=True)
+    assert outcomes(sides.ask(longer, even_tainted=True, even_superseded=True))["B wins"] == (2, 2)
+
+
+def test_the_case_s_gold_is_shown_as_a_reference_only_where_it_was_asked_for(sides: Sides) -> None:
+    sides.ask(longer)
+    assert not any("about rain" in prompt and "A reference" in prompt for prompt in sides.prompts)
+    sides.ask(longer, reference=True)
+    said = [json.loads(prompt)["messages"][-1]["content"] for prompt in sides.prompts]
+    assert all("A reference, shown to you beside the texts" in each for each in said)
+    assert sorted({BLOCK.findall(each)[-3][1] for each in said}) == ["about rain", "about snow"]

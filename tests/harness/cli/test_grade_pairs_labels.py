@@ -34,7 +34,7 @@ def test_against_prints_the_pairs_and_its_json_has_them_too(bench: Bench, capsys
     with model_server(lambda prompt: Answer('{"winner": "first"}')) as server:
         harness("grade", a, "--against", b, *asking(server, bench))
         shown = capsys.readouterr()
-        assert "Pairs: openai/inspector under pair@" in shown.out and "inconsistent" in shown.out
+        assert "Pairs: openai/inspector under pair@" in " ".join(shown.out.split()) and "inconsistent" in shown.out
         assert "2 pairs are of two identical texts" in shown.err
         harness("grade", a, "--against", b, *asking(server, bench), "--json")
     found = json.loads(capsys.readouterr().out)
@@ -69,7 +69,7 @@ def test_labels_alone_ask_nobody_and_the_same_file_again_appends_nothing(
     Path("human.csv").write_text("case,verdict\nrain,pass\nsnow,fail\n")
     harness("grade", run, "--labels", "human.csv")
     shown = capsys.readouterr()
-    assert "Agreement with people: every candidate under all who judged" in shown.out
+    assert "Agreement with people: every candidate under all who judged" in " ".join(shown.out.split())
     assert f"2 labels by 1 person on run {run} on record as event" in shown.out + shown.err
     before = bench.rows("SELECT count(*) AS n FROM main.events")
     harness("grade", run, "--labels", "human.csv", "--json")
