@@ -39,6 +39,7 @@ _OWN = frozenset({*PLACES, "rater", "verdict", *_UNREAD})
 _PREFIX = "criterion:"
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _MOST_RATER = 100
 _SHOWN = 20
 
@@ -84,12 +85,13 @@ class LabelFile:
 def read_labels(
     data: bytes, path: Path, targets: Sequence[Target], scales: Mapping[str, Scale] | None, run: str = ""
 ) -> LabelFile:
-    """The labels of a CSV in UTF-8, separated by commas, semicolons or tabs, with a byte order mark or without.
+    """The labels of a CSV in UTF-8, separated by , ; | or tabs, with a byte order mark or without.
 
     `targets` are the cells that can be labelled, `scales` the least and the most of each criterion by its id; None
     takes any further column for a criterion, with any whole number. `path` and `run` are for messages. Raises
     UsageError for a file that isn't one of labels, and, with the line of each, for rows that can't be taken.
     """
+    _check_text(data, path)
     table = read_csv(data, path, _delimiter(data))
     criteria = _criteria(table, path, scales)
     find = _finder(table.columns, targets, run)
@@ -117,10 +119,22 @@ def read_labels(
     return LabelFile(tuple(labels), tuple(criteria.values()))
 
 
+def _check_text(data: bytes, path: Path) -> None:
+    """Raises UsageError for what isn't UTF-8; a spreadsheet is told by what reads the table."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if not data.startswith(_SPREADSHEETS):
+            line = data.count(b"\n", 0, error.start) + 1
+            raise UsageError(
+                f"{_show(path)}: line {line}: not UTF-8 (byte {error.start}); save the table as CSV in UTF-8"
+            ) from None
+
+
 def _delimiter(data: bytes) -> str:
-    """The separator of a header whose names hold none: the one of the three that stands in it."""
+    """The separator of a header whose names hold none: the one of the four that stands in it."""
     header = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").split(b"\n", 1)[0]
-    return next((each for each in ",;\t" if each.encode() in header), ",")
+    return next((each for each in ",;\t|" if each.encode() in header), ",")
 
 
 def _criteria(table: Table, path: Path, scales: Mapping[str, Scale] | None) -> Mapping[str, str]:

@@ -96,7 +96,7 @@ def test_many_bad_rows_are_counted_and_the_first_of_them_shown() -> None:
     assert said.startswith("human.csv: 50 of 50 rows") and said.endswith("; and 30 more") and said.count("line ") == 20
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_sheet_may_separate_by_comma_semicolon_or_tab_and_begin_with_a_byte_order_mark(
     separator: str, end: str
@@ -119,13 +119,14 @@ def test_a_sheet_may_separate_by_comma_semicolon_or_tab_and_begin_with_a_byte_or
         ("cell,verdict\n", "expected one label a row, got no row at all"),
         ("", "expected a header"),
         (b"cell,verdict\n1,p\xe4ss\n", "line 2: not UTF-8"),
-        (b"PK\x03\x04", "this is a spreadsheet"),
+        ("cell,verdict\n1,pass\n".encode("utf-16"), "line 1: not UTF-8 (byte 0); save the table as CSV in UTF-8"),
+        (b"PK\x03\x04\xff", "this is a spreadsheet"),
         ('cell,verdict\n1,"pass\n', "a quote is opened and never closed"),
         ("cell,verdict,rater\n1,pass,a\x1b[2J\n", "rater: expected 1 to 100 printable characters"),
     ],
 )
 def test_a_file_that_is_none_of_labels_is_refused_in_one_sentence(text: str | bytes, said: str) -> None:
-    assert said in refused(text) and "\n" not in refused(text)
+    assert said in refused(text) and "\n" not in refused(text) and "--" not in refused(text)
 
 
 def test_a_criterion_that_is_called_like_a_column_has_a_name_of_its_own() -> None:
