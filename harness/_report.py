@@ -13,7 +13,7 @@ from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
 from harness._report_data import Data, collect, with_intervals
 from harness._report_document import BY_CASE, between, figure_of, interval_heading, percent
-from harness._report_study import study_text, warnings_in
+from harness._report_study import set_aside, study_text, warnings_in
 from harness._session import UNFINISHED
 from harness._spend import spend_said, spend_tables
 from ledger import Ledger, over_views, printable, run_status, standing_scoreboard
@@ -238,10 +238,8 @@ def render_report(report: RunReport) -> Sequence[object]:
         lines += [("(unreadable)", each["rules"], "", "", "undecided", each["why"]) for each in data["bars_unread"]]
         shown.append(_table("Bars; undecided is no pass", ("bar", "rules", "candidate", "figure", "status", ""), lines))
     shown += [
-        _text(
-            f"{each['bar']} of {each['rules']} isn't judged for {each['candidate']}: no planned cell is of its metric."
-        )
-        for each in data.get("bars_not_judged", [])
+        _text(f"Not judged for {candidate} under {rules}, as no planned cell is of their metric: {bars}.")
+        for rules, candidate, bars in set_aside(data.get("bars_not_judged", []))
     ]
     for held in data["predictions"]:
         title = f"Prediction {held['name']} (event {held['event']}, {held['standing']}: {held['because']})"

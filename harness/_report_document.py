@@ -24,7 +24,7 @@ from harness._report_blocks import (
     Sentence,
     Text,
 )
-from harness._report_study import study_blocks
+from harness._report_study import set_aside, study_blocks
 from harness._spend import SPEND_NAMES, spend_said, spend_tables
 
 __all__ = [
@@ -240,9 +240,9 @@ def _bars(data: Mapping[str, Any]) -> Iterable[Block]:
             yield Sentence(
                 [Name(bar["bar"]), f" {bar['status']} for ", Name(bar["candidate"]), ": ", Name(bar["fails"])], "bad"
             )
-    for each in aside:
-        said: list[Text] = [Name(each["bar"]), " of ", Name(each["rules"]), " isn't judged for "]
-        yield Sentence([*said, Name(each["candidate"]), ": no planned cell is of it."])
+    for rules, candidate, names in set_aside(aside):
+        said: list[Text] = ["Not judged for ", Name(candidate), " under ", Name(rules)]
+        yield Sentence([*said, ", as no planned cell is of their metric: ", Name(names), "."])
 
 
 def _predictions(predictions: Sequence[Row]) -> Iterable[Block]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness._report_blocks import Block, Cell, Grid, Heading, Name, Sentence, Text
 
-__all__ = ["STUDY", "study_blocks", "study_text", "warnings_in"]
+__all__ = ["STUDY", "set_aside", "study_blocks", "study_text", "warnings_in"]
 
 Row = Mapping[str, Any]
 STUDY = "What the suite says of its cells"
@@ -21,6 +21,14 @@ def study_text(value: str | int | float | None, form: str) -> str:
     if isinstance(value, str) or form == "text":
         return str(value)
     return f"{100 * value:.1f}%" if form == "percent" else f"{value:.3f}" if form == "decimal" else str(value)
+
+
+def set_aside(bars: Sequence[Row]) -> list[tuple[str, str, str]]:
+    """The bars that weren't judged, as one text for each (rule set, candidate)."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in bars:
+        found.setdefault((each["rules"], each["candidate"]), []).append(each["bar"])
+    return [(*where, ", ".join(some)) for where, some in found.items()]
 
 
 def warnings_in(study: Sequence[Row]) -> list[str]:

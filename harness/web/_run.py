@@ -12,6 +12,7 @@ from harness._repeats import majority_text, passes_text
 from harness._report import RunReport
 from harness._report_data import GONE
 from harness._report_document import notices, origins
+from harness._report_study import set_aside
 from harness.web._board import boards, failures, flags, outcome_rows
 from harness.web._facts import RunCells, RunFacts, run_cells, run_facts
 from harness.web._matrix import STAGES, choice_of, is_narrowed, matrix
@@ -92,7 +93,7 @@ def _whole(view: View, run: str, head: Row, facts: Kept[RunFacts]) -> dict[str, 
         "notices": [sentence(view, each) for each in notices(data)],
         "origins": [sentence(view, each) for each in origins(data)],
         "notes": report.history.notes, "boards": boards(view, data),
-        "bars": _bars(data), "aside": data.get("bars_not_judged", ()), "studies": run_tables(data),
+        "bars": _bars(data), "aside": set_aside(data.get("bars_not_judged", ())), "studies": run_tables(data),
         "predictions": _predictions(data), "failures": failures(view, data), "flags": flags(data),
         "repeats": _repeats(data), "money": money(data, facts.value.dearest), "timing": facts.value.timing,
         "reports": reports_of(view.ledger, run),
