@@ -33,7 +33,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copyfile(ROOT / "ledger.db", tmp_path_factory.mktemp("history") / "history.db"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def states(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A ledger with a run in every state."""
     # In a thread of its own: a browser's event loop runs in this one, and a run brings its own.

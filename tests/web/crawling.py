@@ -153,7 +153,7 @@ def crawl(client: httpx.Client, starts: Iterable[str], wanted: Callable[[str, Ad
     while waiting:
         url = waiting.popleft()
         while ' data-awaits="' in (answer := client.get(url)).text and "/-/ledger" in url:
-            time.sleep(0.2)
+            time.sleep(0.05)
         seen = read(url, answer)
         yield seen
         for link in seen.links:
