@@ -204,6 +204,9 @@ def _moved_files(ledger: Ledger, duel: Duel, where: str, before: str, after: str
     except HarnessError:
         return [Moved("rules", where, before, after)]
     sections = tuple(name for name in _SHOWN if getattr(ours, name) != getattr(theirs, name))
+    whose = [dict(each.judge or {}) | {"run": ""} for each in (ours, theirs)]
+    sections = (*sections, *(f"judge.{name}" for name in sorted({*whose[0], *whose[1]})
+                             if whose[0].get(name) != whose[1].get(name)))  # fmt: skip
     rubric = rubric_moved(ours.file, theirs.file)
     if rubric is None:
         return [Moved("rules", where, before, after, sections or ("about or layout alone",))]
@@ -276,6 +279,8 @@ def _mend(duel: Duel, moved: Sequence[Moved]) -> list[str]:
         found.append(
             "`harness run …` asks both anew under one rubric; a rescore can't mend it, for the judge was shown another"
         )
+    elif any(path.startswith("judge.") for each in moved for path in each.paths):
+        found.append(f"`harness grade` of {' and of '.join(dict.fromkeys((a.run, b.run)))} by one judge")
     elif components & {"rules", "code"}:
         name = a.rules.rpartition("@")[0]
         runs = " ".join(dict.fromkeys((a.run, b.run)))

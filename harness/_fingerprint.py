@@ -7,7 +7,8 @@
     cases       every case of the frozen fixtures: digest of its input, its twin, digest of its gold; in no order
     arms        the conditions that were measured
     epochs      how often each case was asked
-    rules       the digest of the rule file: reading, confirming, metrics, the policy for the unmeasured, bars
+    rules       the digest of the rule file: reading, confirming, metrics, the policy for the unmeasured, bars; of a
+                judge's grades, whose they are, but not in which run of it
     code        the digests of the sources that carry the rule set out, by module
 
 No label is in it: not a fixture's name, a case's id, a rule set's name, or a run's. Neither is how many of the cases
@@ -30,7 +31,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness._errors import UsageError
-from harness._identity import twins, value_digest
+from harness._identity import file_digest, twins, value_digest
+from harness._judged import without_run
 from harness._moved import read_frozen_cases
 from ledger import Ledger, NotFound, over_views
 from ledger.kinds import Freeze, Plan
@@ -137,7 +139,7 @@ def fingerprints(ledger: Ledger, run: str, rules: str, candidate: str) -> Finger
     mine = next((each for each in plan.candidates if each.label == candidate), None)
     if mine is None:
         raise UsageError(f"run {run} has no candidate {candidate!a}")
-    frozen = _frozen_rules(ledger, run, rules)
+    frozen, rule_file = _frozen_rules(ledger, run, rules)
     cases = case_set(ledger, run, plan)
     components: dict[str, Any] = {
         "suite": plan.suite,
@@ -145,7 +147,7 @@ def fingerprints(ledger: Ledger, run: str, rules: str, candidate: str) -> Finger
         "cases": sorted([asked, twin, gold] for (asked, twin), gold in cases.golds.items()),
         "arms": sorted(plan.arms),
         "epochs": plan.epochs,
-        "rules": frozen.digest,
+        "rules": rule_file,
         "code": dict(frozen.sources),
     }
     more: dict[str, Any] = {
@@ -171,9 +173,14 @@ def freeze_of(ledger: Ledger, run: str, rules: str) -> int | None:
     return next((row["freeze"] for row in ledger.rows(_FREEZE, (run, rules))), None)
 
 
-def _frozen_rules(ledger: Ledger, run: str, rules: str) -> Freeze:
+def _frozen_rules(ledger: Ledger, run: str, rules: str) -> tuple[Freeze, str]:
+    """The freeze of a rule set, and the digest that says which file it is."""
     seq = freeze_of(ledger, run, rules)
     body = None if seq is None else ledger.body(seq)
-    if isinstance(body, Freeze):
-        return body
-    raise UsageError(f"run {run} was not scored under {rules!a}")
+    if seq is None or not isinstance(body, Freeze):
+        raise UsageError(f"run {run} was not scored under {rules!a}")
+    try:
+        anywhere = without_run(ledger.blob(seq, "file"))
+    except NotFound:
+        anywhere = None
+    return body, body.digest if anywhere is None else file_digest(anywhere)

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
-__all__ = ["judged_file", "judged_name", "read_judge"]
+__all__ = ["judged_file", "judged_name", "read_judge", "without_run"]
 
 _TEXTS = ("suite", "rules", "candidate", "digest", "run")
 _MOST_NAME = 64
@@ -36,6 +37,18 @@ def judged_file(rules: bytes, judge: Mapping[str, str | Sequence[str]]) -> bytes
     """A whole rule file with the [judge] table behind it."""
     lines = [f"{name} = {_toml(judge[name])}" for name in ("suite", "rules", "candidate", "digest", "models", "run")]
     return rules + (b"" if rules.endswith(b"\n") else b"\n") + "\n".join(["\n[judge]", *lines, ""]).encode()
+
+
+def without_run(file: bytes) -> bytes | None:
+    """A rule file with a [judge] table as it is for any run of that judge; None for a file without one."""
+    rules, found, _ = file.rpartition(b"\n[judge]\n")
+    if not found:
+        return None
+    try:
+        judge = read_judge(tomllib.loads(file.decode("utf-8"))["judge"])
+    except (ValueError, KeyError):
+        return None
+    return judged_file(rules, {**judge, "run": ""})
 
 
 def _toml(value: str | Sequence[str]) -> str:

@@ -1,0 +1,48 @@
+"""Two targets held against each other by what one judge gave them; another judge is another measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness._compare import compare
+from harness._fingerprint import fingerprints
+from harness._judged import judged_file, without_run
+from tests.harness.judged import Bench, judge
+from tests.harness.models import Answer
+
+WHOSE: dict[str, Any] = {
+    "suite": "e", "rules": "r@1", "candidate": "openai/m", "digest": "d", "models": ["m-1"], "run": "x",
+}  # fmt: skip
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_the_same_judge_in_two_runs_of_its_own_is_one_measure() -> None:
+    first, second = (judged_file(b"[read]\n", {**WHOSE, "run": run}) for run in ("x", "y"))
+    assert first != second
+    assert without_run(first) == without_run(second)
+    assert without_run(first) != without_run(judged_file(b"[read]\n", {**WHOSE, "models": ["m-2"]}))
+    assert without_run(b"[read]\n") is None
+
+
+def test_two_runs_that_one_judge_graded_are_comparable_under_it_and_under_two_judges_they_are_not(bench: Bench) -> None:
+    def sunny(prompt: str) -> Answer:
+        return Answer("It falls, children.")
+
+    ours, theirs = bench.run(sunny, "small"), bench.run(sunny, "large")
+    a, b, other = bench.grade(ours), bench.grade(theirs, judge(0, 0)), bench.grade(theirs, model="other")
+    left, right, strange = (done.joined[0].label for done in (a, b, other))
+    with bench.ledger() as ledger:
+        same = [fingerprints(ledger, run, label, name).comparable
+                for run, label, name in ((ours, left, "openai/small"), (theirs, right, "openai/large"))]  # fmt: skip
+        assert same[0] == same[1]
+        assert same[0] != fingerprints(ledger, theirs, strange, "openai/large").comparable
+        (pair,) = compare(ledger, ours, theirs, rules=["essays.openai-inspector"]).pairs
+        assert pair.shown
+        assert {row["metric"] for row in pair.as_json()["metrics"]} >= {"score", "readable"}
