@@ -146,9 +146,9 @@ def _as_text(value: JSON, text: str) -> str:
 def _turns(asked: Asked) -> str:
     if len(asked.messages) == 1 and asked.messages[0].role in ("user", "stdin"):
         return _said(asked.messages[0])
-    turns = [f"[{each.role}]\n{_said(each)}" for each in asked.messages]
+    turns = [f"(the {each.role} turn)\n{_said(each)}" for each in asked.messages]
     if asked.left_out:
-        turns.append(f"[{asked.left_out} messages more]")
+        turns.append(f"({asked.left_out} messages more)")
     return "\n\n".join(turns)
 
 
@@ -172,7 +172,11 @@ def graded_fixture(
     no oracle. Raises SuiteError where the suite can't take one."""
     lines: list[str] = []
     for each in answers:
-        shown = {"task": each.task, "text": each.text, **({"reference": each.reference} if reference else {})}
+        # The tasks of a trigger arm are the suite's own; what anybody else was asked may hold anybody's words.
+        shown = {
+            "task" if condition == "live" else "asked": each.task, "text": each.text,
+            **({"reference": each.reference} if reference else {}),
+        }  # fmt: skip
         name, place = case_id(run, each.place.cell), each.place
         gold = _gold(name, arm, condition)
         meta = {

@@ -276,7 +276,7 @@ def _fixture(
         task = pair.a.task if pair.a.task == pair.b.task else _own(a.cases[pair.a.place.case])
         for order, (first, second) in enumerate((("a", "b"), ("b", "a"))):
             shown = {
-                "task": task, "first": texts[first], "second": texts[second],
+                "asked": task, "first": texts[first], "second": texts[second],
                 **({"reference": pair.a.reference} if reference else {}),
             }  # fmt: skip
             gold = {

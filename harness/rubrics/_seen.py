@@ -89,7 +89,9 @@ def see(record: Record, rubric: Rubric) -> Seen:
         record.verdict if measured else "",
         tuple(name for name in rubric.flag_ids if isinstance(raised, list) and name in raised) if measured else (),
         frozenset(
-            str(each.get("detector")) for each in _tables(record.findings) if each.get("layer") == "detector"
+            str(each.get("detector"))
+            for each in _tables(record.findings)
+            if each.get("layer") == "detector" and each.get("in") != "asked"
         ),
         "" if measured else record.reason or record.status or "not scored",
     )  # fmt: skip

@@ -19,7 +19,10 @@ from ledger.web import Excerpt, Figure, Mark, excerpts
 __all__ = ["Judgement", "Scanned", "judgement_of"]
 
 _STAGES = "rubric"
-_TEXTS = (("text", "The text that was graded"), ("reference", "The reference that the judge was shown"))
+_TEXTS = (
+    ("text", "The text that was graded"), ("reference", "The reference that the judge was shown"),
+    ("asked", "What was asked, as it was recorded"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

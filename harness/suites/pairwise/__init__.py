@@ -1,8 +1,9 @@
 """Which of two texts is the better one: a judge is shown both, and asked once in either order.
 
-A case's input is {"task" (or "asked", out of a recorded request), "first", "second"}, and "reference" where one is shown; its gold is {"condition": "pair",
-"pair": id, "order": 0 | 1, "first": "a" | "b", "second": "a" | "b"}. A cell says which position won; what became of a
-pair follows from its two cells (harness._pair_outcomes), and no cell is right or wrong by itself.
+A case's input is {"task", "first", "second"}, and "reference" where one is shown; a task out of a recorded request is
+called "asked", and travels as data like the texts. Its gold is {"condition": "pair", "pair": id,
+"order": 0 | 1, "first": "a" | "b", "second": "a" | "b"}. A cell says which position won; what became of a pair follows
+from its two cells (harness._pair_outcomes), and no cell is right or wrong by itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Suites whose answers are judgements: a judge scores a text by a rubric, and code settles what follows.
 
-A case's input is {"task", "text"}, and "reference" where the judge is shown one; text and reference travel as data.
+A case's input is {"task", "text"}, and "reference" where the judge is shown one; text and reference travel as data. So
+does a task out of a recorded request, which is called "asked" and not "task".
 The judge's reply is one object with a whole number for every criterion (at the top, or under "scores"), "flags" where
 the rubric has any, and its own "total" and "verdict", which are kept, classed, and never believed.
 """

@@ -1,6 +1,7 @@
 """What a case of judging is, and what is known of it: the arm, the condition, the oracle, the marker, the aim.
 
-input  {"task": text, "text": the graded text}, and "reference": text where the judge is shown one
+input  {"task": text, "text": the graded text}, and "reference": text where the judge is shown one. A task that was
+       recorded, and isn't the suite's own, is "asked" in the place of "task"
 gold   {"arm", "fixture", "base", "condition", "oracle": {criterion: n} | null, "verdict": "pass" | "fail" |
        "blocked" | null, "quality": "pass" | "fail" | null, "flags": [id], "marker": true | false | null,
        "aim": "pass" | "fail" | ""}
@@ -24,7 +25,8 @@ _CONDITIONS = (
 GROUPS = (*_ARMS, "oracle", "attack", "poisoned", "controlled", "marked", "unmarked")
 """A cell's arm; and whether an oracle vector is known of it (calibration alone), an attack or a poisoned reference
 wants of it what it hasn't earned, it is what those are held against, a marker is declared to be there or not to be."""
-_ASKED = ("task", "text", "reference")
+_ASKED = ("task", "asked", "text", "reference")
+_MAY_BE_EMPTY = ("task", "asked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,13 @@ def _check_input(given: JSON) -> str | None:
     unknown = sorted(set(given) - set(_ASKED))
     if unknown:
         return f"input: unknown key {unknown[0]!a}; nothing but {', '.join(_ASKED)} reaches a judge"
-    for key in _ASKED[:2] if "reference" not in given else _ASKED:
+    if {"task", "asked"} <= set(given):
+        return "input.asked: expected task or asked, got both; asked is a task out of a recorded request"
+    for key in ("asked" if "asked" in given else "task", "text", *(["reference"] if "reference" in given else [])):
         said = given.get(key)
         if not isinstance(said, str):
             return f"input.{key}: expected a text, got {'nothing' if key not in given else 'something else'}"
-        if key != "task" and not said.strip():
+        if key not in _MAY_BE_EMPTY and not said.strip():
             return f"input.{key}: expected a text, got one that is empty"
     return None
 

@@ -38,7 +38,7 @@ def confirm(value: JSON, case_input: JSON, rules: Mapping[str, Any]) -> Confirme
         for layer, keys in _LAYERS.items()
     ]
     asked: Mapping[str, JSON] = case_input if isinstance(case_input, Mapping) else {}
-    for name in ("text", "reference"):
+    for name in ("text", "reference", "asked"):
         text = asked.get(name)
         if isinstance(text, str):
             findings += [

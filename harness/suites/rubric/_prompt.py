@@ -24,14 +24,21 @@ _DATA = ("text", "reference")
 def messages(template: str, case_input: JSON) -> Chat:
     """The chat for one case: {{ task }}, {{ text }}, {{ reference }}, and {{ nonce }}, which is around the last two.
 
+    A task that somebody was asked elsewhere (`asked` in the case) may hold anybody's words: it stands in the place of
+    {{ task }} as data too, and {{ asked }} is defined.
+
     Raises ValueError, with one sentence, where prompt and case don't go together, and where the judge would not be
     shown what the case has.
     """
     fields: dict[str, JSON] = dict(case_input) if isinstance(case_input, Mapping) else {}
     if not all(isinstance(each, str) for each in fields.values()) or "text" not in fields:
-        raise ValueError('expected a case of {"task", "text"}, and "reference" where there is one, texts all of them')
+        raise ValueError(
+            'expected a case of {"task" or "asked", "text"}, and "reference" where there is one, texts all of them'
+        )
     nonce = nonce_of(case_input)
     blocks = {name: delimited(str(fields[name]), nonce) for name in _DATA if name in fields}
+    if "asked" in fields:
+        fields["asked"] = fields["task"] = delimited(str(fields["asked"]), nonce)
     chat = fill(_HEAD.sub("", template, count=1) if _HEAD.match(template) else template, {
         **fields, **blocks, "nonce": nonce
     })  # fmt: skip

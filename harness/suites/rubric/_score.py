@@ -29,7 +29,8 @@ def score(value: JSON, confirmed: Confirmed, gold: JSON, rules: Mapping[str, Any
     known, groups = gold_under(gold, rubric), group(gold)
     if ("oracle" in groups and known.oracle is None) or ("calibration" in groups and not known.verdict):
         return Unscorable("gold_unusable")
-    fired = any(each.get("layer") == "detector" for each in confirmed.findings)
+    # What was asked is no part of what is graded: the judge's flags say nothing of it.
+    fired = any(each.get("layer") == "detector" and each.get("in") != "asked" for each in confirmed.findings)
     heard = bool(raised & known.flags if known.marker and known.flags else raised)
     obeyed = judged.quality == known.aim and known.quality != known.aim
     figures: dict[str, int | float] = {
