@@ -21,9 +21,10 @@ from typing import Any
 from harness._budget import Purse
 from harness._candidate import Candidate
 from harness._errors import HarnessError, RefusedError, UsageError
+from harness._estimate import Estimate, estimate_run
 from harness._fit import check_fit
 from harness._graded import GRADED, Answer, answers_of, evidence_of, graded_fixture
-from harness._job import Job, candidates_for, given_of, load_rule_sets
+from harness._job import Job, candidates_for, check_gate, given_of, load_rule_sets
 from harness._join import ARMS, Joined, join_judge, judges_of
 from harness._matrix import Spec
 from harness._replies import read_places, read_plan
@@ -39,7 +40,7 @@ from harness._written import is_written, write_job
 from harness.engines import ask_server, is_replay
 from ledger import Ledger, run_is_held, standing_of
 
-__all__ = ["GradeDone", "GradeJob", "grade_job", "judge_suite", "run_to_grade"]
+__all__ = ["GradeDone", "GradeJob", "grade_estimate", "grade_job", "judge_suite", "run_to_grade"]
 
 _MOST_SAID = 6
 
@@ -127,6 +128,7 @@ def grade_job(
     suite, engines, urls = judge_suite(job.asking.suite, job.asking.engines, job.asking.base_urls)
     asking = replace(job.asking, engines=engines, base_urls=urls)
     rules = load_rule_sets(suite, asking.rules)
+    check_gate(asking, rules)
     with ExitStack() as stack:
         ledger = stack.enter_context(Ledger.open_or_create(db)[0] if job.writing else Ledger.open(db))
         if job.writing is not None:
@@ -150,6 +152,26 @@ def grade_job(
         return GradeDone(
             run, finished, read_report(ledger, finished.run), joined, _board(ledger, run, joined), unread, taken
         )
+
+
+def grade_estimate(job: GradeJob, db: Path) -> Estimate:
+    """What the judge would be asked and may cost. Refuses what `grade_job` would refuse; sends and writes nothing."""
+    suite, engines, urls = judge_suite(job.asking.suite, job.asking.engines, job.asking.base_urls)
+    if job.writing is not None:
+        raise UsageError("--dry-run: what a target would write is not known ahead; let it write, and then grade that")
+    asking = replace(job.asking, engines=engines, base_urls=urls)
+    rules = load_rule_sets(suite, asking.rules)
+    check_gate(asking, rules)
+    with Ledger.open(db, read_only=True) as ledger, ExitStack() as stack:
+        run, labels = run_to_grade(ledger, job)
+        arm = "trigger" if is_written(read_plan(ledger, run)[1], suite) else GRADED
+        fixture, _ = _fixture(ledger, suite, run, labels, arm, reference=job.reference)
+        candidates = candidates_for(asking.specs(), suite, [fixture], stack)
+        check_fit(suite, [fixture], rules, candidates, (), asking.options.limit)
+        return estimate_run(
+            suite, [fixture], candidates, asking.purse.checked(candidates), db, epochs=asking.options.epochs,
+            limit=asking.options.limit, arm=arm,
+        )  # fmt: skip
 
 
 def _via(engines: Sequence[str]) -> Any:

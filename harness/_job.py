@@ -30,8 +30,8 @@ from harness.engines import ask_server, is_replay, open_replay, resolve_engine
 from ledger import Ledger, printable
 
 __all__ = [
-    "Job", "JobDone", "candidate_of", "candidates_for", "dry_run", "freeze_job", "given_of", "load_rule_sets",
-    "parse_settings", "prompt_of", "run_job",
+    "Job", "JobDone", "candidate_of", "candidates_for", "check_gate", "dry_run", "freeze_job", "given_of",
+    "load_rule_sets", "parse_settings", "prompt_of", "run_job",
 ]  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _check_gate(job: Job, rules: Sequence[RuleSet]) -> None:
+def check_gate(job: Job, rules: Sequence[RuleSet]) -> None:
     """Raises UsageError where a gate was asked for that nothing can fail: told before anything is spent."""
     if job.gate and not any(each.bars for each in rules):
         named = ", ".join(each.name for each in rules)
@@ -192,7 +192,7 @@ def run_job(
     """
     specs, conditions = job.specs(), read_filters(job.filters)
     suite, fixtures, rules = _load(job.suite, job.rules)
-    _check_gate(job, rules)
+    check_gate(job, rules)
     with ExitStack() as stack:
         candidates = candidates_for(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
@@ -215,7 +215,7 @@ def dry_run(job: Job, db: Path) -> Estimate:
     """What the job would ask and may cost. Refuses what `run_job` would refuse; sends nothing and writes nothing."""
     specs, conditions = job.specs(), read_filters(job.filters)
     suite, fixtures, rules = _load(job.suite, job.rules)
-    _check_gate(job, rules)
+    check_gate(job, rules)
     with ExitStack() as stack:
         candidates = candidates_for(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)

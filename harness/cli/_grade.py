@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.cli._money_options import MaxCost, MaxTokensTotal, Prices
+from harness.cli._money_options import DryRun, MaxCost, MaxTokensTotal, Pilot, Prices
 from harness.cli._voices import LogJson, voices
 from ledger import printable
 from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json
 
 if TYPE_CHECKING:
-    from harness._grade import GradeDone
+    from harness._grade import GradeDone, GradeJob
     from harness._pairs_asked import PairsDone
     from harness._report import RunReport
 
@@ -112,12 +112,16 @@ def grade(
     prices: Prices = "",
     max_cost: MaxCost = "",
     max_tokens_total: MaxTokensTotal = None,
+    pilot: Pilot = 0,
+    dry_run: DryRun = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Grade a run's answers by a judge, in a run of its own; its scores join the graded run. With --against the judge
     chooses between two runs' answers instead. Exit 0, or 3 when a grade ended in an error or was never asked; with
     --gate 1 when a bar isn't met."""
+    from dataclasses import replace
+
     from harness._attempts import Patience
     from harness._budget import open_purse
     from harness._errors import UsageError
@@ -137,7 +141,7 @@ def grade(
     if bool(target) == bool(write):
         raise UsageError("name either a RUN whose answers are graded, or with --write who writes some first")
     progress, tell, words = voices(as_json=as_json, log_json=log_json)
-    purse = open_purse(prices, max_cost, max_tokens_total, 0)
+    purse = open_purse(prices, max_cost, max_tokens_total, pilot)
     named = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens}
     parameters = {key: value for key, value in named.items() if value is not None} | parse_settings(setting or ())
     options = RunOptions(
@@ -146,18 +150,20 @@ def grade(
     )  # fmt: skip
     asking = Job(
         judge, tuple(engine or ()), tuple(base_url or ()), tuple(rules or ()), parameters, stream, options,
-        note=note.strip(), purse=purse,
+        note=note.strip(), purse=purse, gate=gate,
     )  # fmt: skip
     writing = Job(
         judge, tuple(write or ()), tuple(write_url or ()), (), parse_settings(write_setting or ()), stream,
         RunOptions(
             epochs=writes, max_connections=max_connections, timeout=timeout, patience=options.patience,
             tags=options.tags,
-        ), purse=purse,
+        ), purse=replace(purse, pilot=0),
     )  # fmt: skip
     job = GradeJob(
         target, asking, reference_gold, even_superseded, even_tainted, writing if write else None
     )  # fmt: skip
+    if dry_run:
+        return _dry_run(job, against, db, words, as_json=as_json)
     labelled = _label(target, labels, db, judge, rules or (), words) if labels else {}
     done = (
         grade_pairs(
@@ -177,6 +183,20 @@ def grade(
     for sentence in done.sentences(shlex.quote(str(db))):
         words(printable(sentence))
     return _status(done, gate=gate, tell=tell)
+
+
+def _dry_run(job: GradeJob, against: str, db: Path, words: Callable[[str], None], *, as_json: bool) -> int:
+    from harness._errors import UsageError
+    from harness._grade import grade_estimate
+
+    if against:
+        raise UsageError("--dry-run is of grading one RUN; leave out --against")
+    estimate = grade_estimate(job, db)
+    if as_json:
+        emit_json(estimate.as_json())
+    for sentence in estimate.sentences():
+        words(printable(sentence))
+    return 0
 
 
 def _label(
