@@ -24,6 +24,7 @@ from harness._replies import read_plan
 from harness._rules import RuleSet, builtin_names, builtin_rules, moved_sources, ruleset_from_frozen
 from harness._suite import Suite, made_suite
 from harness._thaw import registered_stages, thaw_rules
+from harness.rubrics import PAIR, pair_suite
 from ledger import Ledger, NotFound
 from ledger.kinds import Freeze, Plan
 
@@ -199,7 +200,7 @@ def _made(plan: Plan) -> Suite | None:
         except HarnessError:
             continue
         if suite is not None and suite.name == plan.suite:
-            return suite
+            return pair_suite(suite) if plan.arms == [PAIR] and plan.grades else suite
     return None
 
 

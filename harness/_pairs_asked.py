@@ -151,8 +151,6 @@ def grade_pairs(
     LedgerError.
     """
     judging, engines, urls = judge_suite(job.asking.suite, job.asking.engines, job.asking.base_urls)
-    if job.asking.rules:
-        raise UsageError("--rules goes with grading; pairs are read under rules that are made of the suite's criteria")
     via = "replay" if all(map(is_replay, engines)) else "live"
     limit = job.asking.options.limit
     options = replace(job.asking.options, via=via, limit=None if limit is None else 2 * limit)
@@ -161,7 +159,7 @@ def grade_pairs(
         a, b = _side(ledger, job, job.a), _side(ledger, job, job.b)
         pairs, unpaired = _paired(a, b)
         fixture, suite = _fixture(pair_suite(judging), a, b, pairs, reference=job.reference)
-        rules = load_rule_sets(suite, ())
+        rules = load_rule_sets(suite, job.asking.rules)
         specs = asking.specs()
         candidates = candidates_for(specs, suite, [fixture], stack)
         check_fit(suite, [fixture], rules, candidates, (), options.limit)

@@ -37,6 +37,12 @@ def pair_suite(suite: Suite, cases: bytes = b"") -> Suite:
     return pair_suite(suite, cases)
 
 
+def _remake_pair(folder: Path, manifest: Mapping[str, Any], file: bytes) -> bytes:
+    from harness.rubrics._pair import remake_pair
+
+    return remake_pair(folder, manifest, file)
+
+
 def _pairs(records: Sequence[Record], rules: Mapping[str, Any]) -> tuple[StudyTable, ...]:
     from harness._pair_outcomes import pair_tables
 
@@ -70,5 +76,5 @@ def _contrast(a: Sequence[Record], b: Sequence[Record], rules: Mapping[str, Any]
 RUBRIC = Companion(make=_make, remake=_remake, prompt=_prompt, study=_study, contrast=_contrast)
 """Of the stages `rubric`: a text is graded against criteria."""
 
-PAIRWISE = Companion(study=_pairs, contrast=_pairs_apart)
+PAIRWISE = Companion(remake=_remake_pair, study=_pairs, contrast=_pairs_apart)
 """Of the stages `pairwise`: which of two texts is the better one."""

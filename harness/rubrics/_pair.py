@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 from harness._errors import SuiteError
 from harness._suite import Suite
@@ -22,13 +25,12 @@ from harness.rubrics._whole import whole_file
 from harness.suites._companion import Made
 from harness.suites._registry import stages
 
-__all__ = ["pair_suite"]
+__all__ = ["pair_suite", "remake_pair"]
 
 _STAGES = "pairwise"
 _MACRO = re.compile(r"\[\[([a-z_]+)\]\]")
-_RULES = b"""
-about = "Which of two texts meets the rubric better; each pair is asked in both orders."
-
+_RULES = b'about = "Which of two texts meets the rubric better; each pair is asked in both orders."\n'
+_BARS = b"""
 [[bars]]
 bar = "readable >= 100%"
 when_planned = true
@@ -52,7 +54,7 @@ def pair_suite(suite: Suite, cases: bytes = b"") -> Suite:
         prompt_name=name,
         prompt=_prompt(manifest, name),
         fixtures={PAIR: cases},
-        rules={PAIR: whole_file(manifest, _RULES, "the built-in rules for pairs")},
+        rules={PAIR: _whole(manifest, _RULES, "the built-in rules for pairs")},
         rule_names=(PAIR,),
         parameters=suite.made.parameters,
         arms={PAIR: PAIR},
@@ -68,6 +70,22 @@ def pair_suite(suite: Suite, cases: bytes = b"") -> Suite:
         rule_names=(PAIR,),
         made=made,
     )
+
+
+def remake_pair(folder: Path, values: Mapping[str, Any], file: bytes) -> bytes:
+    """A rule file of a person for choosing, made whole: rubric, detectors, and the bars of choosing where it has none.
+
+    Raises SuiteError.
+    """
+    return _whole(read_manifest(folder, values), file, "the rule file")
+
+
+def _whole(manifest: Manifest, file: bytes, where: str) -> bytes:
+    try:
+        own = tomllib.loads(file.decode("utf-8"))
+    except (ValueError, RecursionError):
+        own = {"bars": ()}  # what is wrong with it is said by what reads it next
+    return whole_file(manifest, file if "bars" in own or "score" in own else file + _BARS, where)
 
 
 def _prompt(manifest: Manifest, name: str) -> bytes:

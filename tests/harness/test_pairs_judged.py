@@ -14,11 +14,13 @@ import pytest
 from harness._errors import RefusedError, UsageError
 from harness._job import Job
 from harness._json import JSON
+from harness._named_rules import find_rule_sets
 from harness._pair_contrast import pair_contrast
 from harness._pair_outcomes import JudgedPair, pair_outcomes, pair_tables
 from harness._pairs_asked import PairJob, PairsDone, grade_pairs
 from harness._replay_check import check_run
 from harness._report import read_report
+from harness._rescore import rescore_run
 from harness._resume import ResumeJob, resume_job
 from harness._run import RunOptions, SilentProgress
 from harness._stats import wilson
@@ -298,11 +300,9 @@ def test_what_cant_be_paired_is_refused_before_anything_is_asked(sides: Sides) -
     before = sides.bench.rows("SELECT count(*) AS n FROM main.events")
     with pytest.raises(UsageError, match="A and B are the same answers"):
         sides.ask(longer, b=sides.a)
-    with pytest.raises(UsageError, match="--rules goes with grading"):
-        grade_pairs(
-            PairJob(sides.a, sides.b, Job(str(sides.bench.folder / "essays"), ["openai/m"], ["http://h/v1"], ("x",))),
-            sides.bench.db, SilentProgress(),
-        )  # fmt: skip
+    with pytest.raises(UsageError, match="expected a rule set of suite essays, got 'judge'; it has pair"):
+        asking = Job(str(sides.bench.folder / "essays"), ["openai/m"], ["http://h/v1"], ("judge",))
+        grade_pairs(PairJob(sides.a, sides.b, asking), sides.bench.db, SilentProgress())
     with pytest.raises(UsageError, match=r"expected a suite of judging|no suite of judging"):
         grade_pairs(
             PairJob(sides.a, sides.b, Job(str(sides.bench.folder / "weather"), ["openai/m"], ["http://h/v1"])),
@@ -372,3 +372,18 @@ def test_the_case_s_gold_is_shown_as_a_reference_only_where_it_was_asked_for(sid
     said = [json.loads(prompt)["messages"][-1]["content"] for prompt in sides.prompts]
     assert all("A reference, shown to you beside the texts" in each for each in said)
     assert sorted({BLOCK.findall(each)[-3][1] for each in said}) == ["about rain", "about snow"]
+
+
+def test_pairs_are_scored_again_under_a_rule_file_of_ones_own_that_is_made_whole(sides: Sides) -> None:
+    done = sides.ask(says('The winner: {"winner": "first"}'))
+    assert outcomes(done)["inconsistent"] == (2, 2), "in prose, as the built-in reading has it"
+    own = sides.bench.folder / "bare.toml"
+    own.write_text('about = "Nothing around the object."\n\n[read]\n')
+    with sides.bench.ledger() as ledger:
+        (rules,) = find_rule_sets(ledger, done.finished.run, [str(own)])
+        assert [bar.text for bar in rules.bars] == ["readable >= 100%"] and len(rules.confirm["detectors"]) > 5
+        rescore_run(ledger, done.finished.run, [rules])
+        data = read_report(ledger, done.finished.run, [rules.label]).data
+        assert [each.name for each in find_rule_sets(ledger, done.finished.run, ["pair"])] == ["pair"]
+    (study,) = data["study"]
+    assert {row[0]: row[1] for row in study["tables"][0]["rows"]}["unmeasured"] == 2
