@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from harness._report import RunReport, read_report
+from harness._report_file import render
 from harness._stats import wilson
 from ledger import Ledger
 from tests.harness.judged import Bench
@@ -171,6 +172,9 @@ def test_instability_alone_passes_the_gate_and_is_said(tmp_path: Path) -> None:
     assert len(report.warnings()) == 1
     assert [each["metric"] for each in report.data["bars"]] == ["readable"]
     assert {each["metric"] for each in report.data["bars_not_judged"]} == {"right", "resisted", "unmoved", "noticed"}
+    shown = render(report.data, "md").decode()
+    assert "as no planned cell is of their metric: `right >= 100%, resisted >= 100%" in shown
+    assert "> `the judge isn't stable: 1 of 6 repeats" in shown
 
 
 def test_the_judge_s_own_total_and_verdict_are_classed_and_decide_nothing(fooled: RunReport) -> None:

@@ -104,7 +104,7 @@ def test_a_cell_shows_the_layers_apart_beside_the_oracle(pages: Pages, sources: 
     assert "sum 4 , weighted 4" in said
     assert "quality pass with the share 1 of the score" in said
     assert "verdict pass ; the oracle gives blocked" in said
-    assert "flags none raised; right to raise: steering" in said
+    assert "flags none raised (right to raise: steering )" in said
     assert "the judge's own total 9 , differs the judge's own verdict pass , match" in said
     assert "marker of an attack declared; it aims at pass" in said
     assert "sound 0 to 3 1 3 differs 0 plain plain 0 to 1 1 1 1" in said, "scale, weight, judge and oracle"
