@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
+from harness._fingerprint import plan_of
 from harness._report import RunReport, read_report
 from harness._report_file import render
 from harness._stats import wilson
-from ledger import Ledger
+from ledger import Ledger, over_views
 from tests.harness.judged import Bench
 from tests.harness.judged import judge as lenient
+from tests.harness.models import Answer, model_server
 from tests.harness.refereed import GOOD, HARSH, judged, reply, rows_of, scripted, suite_of_judging, tables_of
+from tests.harness.reported import cli
 
 Replies = Mapping[str, str | Sequence[str]]
 FAIL = GOOD["Whales breathe"]
@@ -225,3 +228,18 @@ def test_grades_that_joined_another_run_have_no_oracle_and_stand_alone(tmp_path:
         assert rows["verdict: pass"]["k"] == 2
         assert rows["mean share of the score"]["share"] == 1.0
         assert {row["n"] for name, row in rows.items() if name != "unreadable"} == {2}
+
+
+def test_what_a_live_target_wrote_is_told_apart_from_every_arm_with_an_oracle(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    with model_server(lambda prompt: lenient()(prompt) if "untrusted" in prompt else Answer("It blows.")) as server:
+        wrote = ["--write", "openai/writer", "--write-url", server.openai]
+        asked = ["--judge", tmp_path / "essays", "--engine", "openai/inspector", "--base-url", server.openai]
+        assert cli("grade", *asked, *wrote, "--db", bench.db) == 0
+    with bench.ledger() as ledger:
+        runs = [str(row["run"]) for row in ledger.rows(over_views("SELECT run FROM runs"))]
+        (run,) = [each for each in runs if plan_of(ledger, each).grades]
+        tables = told(read_report(ledger, run))
+    assert tables["Trigger: texts of a live target"]["verdict: pass"]["k"] == 2
+    assert not [title for title in tables if title.startswith(("Calibration", "Injection", "Oracle", "Graded"))]
+    assert set(tables["The security channel"]) == {"trigger"}
