@@ -12,17 +12,19 @@ import pytest
 
 from harness._check import check_file
 from harness._errors import RefusedError, UsageError
+from harness._job import Job, run_job
 from harness._labelled import Labelled, label_run
 from harness._report import read_report
 from harness._report_data import collect
 from harness._report_file import render
 from harness._report_write import check_target, write_report
+from harness._run import SilentProgress
 from ledger import Ledger, verify
 from ledger._redact import redact
 from ledger._redact_targets import find_targets
 from ledger.kinds import Import
-from tests.harness.judged import Bench
-from tests.harness.models import Answer
+from tests.harness.judged import JUDGE, Bench
+from tests.harness.models import Answer, model_server
 
 NAMES = ("rain", "snow", "fog", "hail")
 
@@ -251,3 +253,19 @@ def test_a_report_of_agreement_is_written_and_checked_only_where_kappa_is(
             write_report(ledger, data, render(data, "md"), "md", target)
     with pytest.raises(UsageError, match="statsmodels isn't installed"):
         check_file(bench.db, file)
+
+
+def test_a_judge_s_own_run_on_its_corpus_is_labelled_like_any_other(bench: Bench) -> None:
+    with model_server(lambda prompt: Answer('{"sound": 2, "plain": 1, "flags": []}')) as server:
+        job = Job(str(bench.folder / "essays"), ["openai/inspector"], [server.openai])
+        run = run_job(job, bench.db, SilentProgress()).finished.run
+    found = label(bench, run, "case,fixture,verdict,sound\ngood,calibration,pass,3\n")
+    verdict, sound = table(found, WITH_PEOPLE)
+    assert (verdict["n"], verdict["alike"]) == (1, 1) and (sound["n"], sound["alike"]) == (1, 0)
+
+
+def test_two_judges_that_were_shown_two_rubrics_are_held_to_verdicts_alone(bench: Bench, run: str) -> None:
+    bench.manifest(JUDGE.replace("What it says is so.", "It is true."))
+    bench.grade(run, grader(GRADES), model="other")
+    found = label(bench, run, "case,verdict\nrain,pass\n")
+    assert [row["on"] for row in table(found, "Agreement among judges")] == ["verdict"]
