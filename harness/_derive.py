@@ -84,7 +84,10 @@ def read_and_check(reply: Reply, *, ask: Ask, stages: Stages, rules: ReadRules) 
         )
     status, stage, reason, domain = reading.status, str(reading.stage), reading.reason, str(reading.domain)
     value: JSON = None
-    if status == "parsed" and reading.value is not None:
+    if status == "parsed" and stages.one_answer and "identical_candidates" in reading.flags:
+        found = known_reason("ambiguous", "two_candidates")
+        status, stage, reason, domain = found.status, str(found.stage), found.name, str(found.domain)
+    elif status == "parsed" and reading.value is not None:
         misfit, value = stages.schema(loads(reading.value))
         if misfit is not None:
             found = known_reason("wrong_shape", misfit, own=stages.reasons)

@@ -158,7 +158,7 @@ class Stages:
     check_rules(template, rules) is one sentence on why answers to that prompt can't be scored under a rule set;
     `uses` names further packages whose sources carry the stages out, for the digest of a rule set; `prompt` is the
     template of a suite that names none. With `fails_closed`, a cell that nobody could measure is blocked by that, and
-    its score says so.
+    its score says so. With `one_answer`, an answer that stands in a reply twice is two, the same or not.
     """
 
     name: str
@@ -184,6 +184,7 @@ class Stages:
     uses: tuple[str, ...] = ()
     prompt: str = ""
     fails_closed: bool = False
+    one_answer: bool = False
 
 
 def stage_names() -> tuple[str, ...]:

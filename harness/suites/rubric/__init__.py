@@ -41,4 +41,5 @@ STAGES = Stages(
     check_rules=check_rules,
     uses=("harness.judging",),
     fails_closed=True,
+    one_answer=True,
 )

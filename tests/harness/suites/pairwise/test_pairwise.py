@@ -90,6 +90,7 @@ def test_a_choice_counts_by_position_and_says_whose_text_it_was(said: str, share
         ('{"Winner": "first"}', "wrong_shape", "missing_winner"),
         ('{"winner": "first", "winner": "second"}', "malformed", "duplicate_key"),
         ('{"winner": "first"} or rather {"winner": "second"}', "ambiguous", "two_candidates"),
+        ('{"winner": "first"} I repeat: {"winner": "first"}', "ambiguous", "two_candidates"),
         ("The first text is the winner.", "malformed", "no_json"),
         ('["first"]', "wrong_shape", "list_not_object"),
         ("", "empty", "empty_content"),

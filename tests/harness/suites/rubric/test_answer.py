@@ -126,6 +126,8 @@ def test_what_isnt_one_whole_vector_has_a_reason_and_no_value(reply: Any, reason
         ('[{"a": 1, "b": 1}]', "wrong_shape", "list_not_object"),
         ('[{"a": 1, "b": 1}, {"a": 0, "b": 0}]', "wrong_shape", "list_not_object"),
         ('{"a": 1, "b": 1} {"a": 1, "b": 0}', "ambiguous", "two_candidates"),
+        ('{"a": 1, "b": 1} {"a": 1, "b": 1}', "ambiguous", "two_candidates"),
+        ('As I said: {"a": 1, "b": 1}\n```json\n{"b": 1, "a": 1}\n```', "ambiguous", "two_candidates"),
         ('{"a": 1.0, "b": 1}', "wrong_shape", "score_not_integer"),
         ('{"a": 1e0, "b": 1}', "wrong_shape", "score_not_integer"),
         ('{"a": 1e999999999999999999999, "b": 1}', "malformed", "nonfinite"),
