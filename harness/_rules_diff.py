@@ -132,6 +132,8 @@ def switches(rules: RuleSet) -> dict[str, Value]:
     for bar in rules.bars:
         only = " (judged only where cells of it are planned)" if bar.when_planned else ""
         found[f"bars.{bar.metric} {bar.op} {bar.threshold}"] = (bar.fails or "fails without a conclusion") + only
+    for name, value in (rules.judge or {}).items():
+        found[f"judge.{name}"] = value if isinstance(value, str) else ", ".join(value)
     return found
 
 

@@ -8,10 +8,15 @@ from typing import Any
 import pytest
 
 from harness._compare import compare
-from harness._fingerprint import fingerprints
+from harness._fingerprint import fingerprints, freeze_of
+from harness._grade import GradeJob, grade_job
+from harness._job import Job
 from harness._judged import judged_file, without_run
+from harness._rules_diff import switches
+from harness._run import SilentProgress
+from harness._thaw import thaw_rules
 from tests.harness.judged import Bench, judge
-from tests.harness.models import Answer
+from tests.harness.models import Answer, model_server
 
 WHOSE: dict[str, Any] = {
     "suite": "e", "rules": "r@1", "candidate": "openai/m", "digest": "d", "models": ["m-1"], "run": "x",
@@ -29,6 +34,19 @@ def test_the_same_judge_in_two_runs_of_its_own_is_one_measure() -> None:
     assert without_run(first) == without_run(second)
     assert without_run(first) != without_run(judged_file(b"[read]\n", {**WHOSE, "models": ["m-2"]}))
     assert without_run(b"[read]\n") is None
+
+
+def test_two_judges_asked_at_once_join_as_two_rule_sets_that_differ_in_whose_they_are(bench: Bench) -> None:
+    run = bench.run(limit=1)
+    with model_server(judge()) as server:
+        asking = Job(str(bench.folder / "essays"), ["openai/one", "openai/two"], [server.openai])
+        done = grade_job(GradeJob(run, asking), bench.db, SilentProgress())
+    assert [each.candidate for each in done.joined] == ["openai/one", "openai/two"]
+    with bench.ledger() as ledger:
+        first, second = (
+            switches(thaw_rules(ledger, freeze_of(ledger, run, each.label))) for each in done.joined
+        )  # fmt: skip
+    assert {name for name in first if first[name] != second[name]} == {"judge.candidate", "judge.digest"}
 
 
 def test_two_runs_that_one_judge_graded_are_comparable_under_it_and_under_two_judges_they_are_not(bench: Bench) -> None:
