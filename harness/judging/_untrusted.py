@@ -26,8 +26,9 @@ _ESCAPED = re.compile("[&<>\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ENTITY = re.compile(r"&(?:(amp|lt|gt)|#x([0-9a-f]{1,2}));")
 _NAMES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _CHARACTERS = {name[1:-1]: character for character, name in _NAMES.items()}
-# An opening or closing line of ours, or what wants to be taken for one, escaped or not, with any id or none.
-_LOOKS = re.compile(r"(?:<|&lt;|&#x3c;|&#60;)\s*/?\s*untrusted\b[^<>\n]{0,120}", re.IGNORECASE)
+# An opening or closing line of ours, or what wants to be taken for one, escaped or not, with any id or none. Nothing of
+# it is tried twice (*+ gives nothing back), or a long run of blanks would take the square of its length.
+_LOOKS = re.compile(r"(?:<|&lt;|&#x3c;|&#60;)\s*+/?+\s*+untrusted\b[^<>\n]{0,120}", re.IGNORECASE)
 
 
 def nonce_of(asked: JSON) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import example, given
@@ -71,3 +72,11 @@ def test_what_looks_like_a_delimiter_is_seen(text: str) -> None:
     ((start, _),) = looks_delimited(f"so: {text}>")
     assert start == 4
     assert not list(looks_delimited("an <untrustedness> of untrusted things, a<b"))
+
+
+@pytest.mark.parametrize("text", ["<" + " " * 200_000, "&lt;" + "\n" * 100_000 + "/" + "\t" * 100_000, "< " * 100_000])
+def test_looking_for_a_delimiter_takes_no_longer_than_the_text_does(text: str) -> None:
+    began = time.process_time()
+    assert not list(looks_delimited(text))
+    assert list(looks_delimited(f"{text}</untrusted>"))
+    assert time.process_time() - began < 2, "blanks tried over and over would take minutes"
