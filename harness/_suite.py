@@ -25,7 +25,7 @@ from harness._errors import IdentityError, SuiteError
 from harness._identity import file_digest, tagged_form
 from harness._json import JSON, JSONError, loads, members
 from harness.suites._companion import Made, companion
-from harness.suites._registry import Stages, stages
+from harness.suites._registry import Stages, stage_names, stages
 from ledger import printable
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
 
 Ask = Literal["object", "array", "jsonl", "python", "text"]
 
+_BOM = b"\xef\xbb\xbf"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _KEYS = frozenset({"name", "about", "stages", "ask", "prompt", "rules", "parameters"})
@@ -221,6 +222,9 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
     if _is_made(table):
         return _make(folder, path, manifest, table, named=named)
     unknown = set(table) - _KEYS
+    if unknown and "stages" not in table:
+        # What may stand in a manifest follows from it.
+        raise SuiteError(f"{_show(path)}: stages: expected one of {', '.join(stage_names())}, got nothing")
     if unknown:
         raise SuiteError(f"{_show(path)}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
     name = _text(table, "name", path)
@@ -413,6 +417,8 @@ def _decode(data: bytes, where: Path | str) -> str:
 
 
 def _toml(data: bytes, path: Path) -> dict[str, Any]:
+    if data.startswith(_BOM):
+        raise SuiteError(f"{_show(path)}: starts with a byte order mark; save it as UTF-8 without one")
     try:
         return tomllib.loads(_decode(data, path))
     except (ValueError, RecursionError) as error:  # tomllib lets pass what int() says of 5,000 digits

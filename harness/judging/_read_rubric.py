@@ -34,7 +34,8 @@ _MOST = 64
 _MOST_POINTS = 1_000_000
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
+_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,20})?")
+"""As many places as a number of TOML can need."""
 _RATIO = re.compile(r"[0-9]{1,9}/[1-9][0-9]{0,8}")
 
 
@@ -141,7 +142,9 @@ def _number(given: Any, where: str) -> tuple[Fraction, str]:
     """A number and its text; a number of TOML and its text are one."""
     text = given if isinstance(given, str) else f"{given:f}" if isinstance(given, Decimal) else str(given)
     if isinstance(given, bool) or not isinstance(given, str | int | Decimal) or not _DECIMAL.fullmatch(text):
-        raise ValueError(f"{where}: expected a number such as 2 or 0.25, got {_shown(given)}")
+        raise ValueError(
+            f"{where}: expected a number such as 2 or 0.25, of at most 20 decimal places, got {_shown(given)}"
+        )
     return Fraction(text), text
 
 

@@ -125,6 +125,11 @@ def _fixtures(table: Table, fixtures: Mapping[str, FixtureText]) -> tuple[str, .
 
 
 def _known(table: Table, key: str, fixture: FixtureText, what: str | None, why: str) -> None:
+    if what is None and fixture.verdict == "blocked":
+        raise table.fault(
+            key,
+            f'the verdict "blocked" of {fixture.id} says nothing of its scores; give it an oracle, for {why}',
+        )
     if what is None:
         raise table.fault(key, f"{fixture.id} has no oracle and no verdict that says what it earns, and {why}")
 

@@ -155,6 +155,7 @@ def test_a_bad_line_is_named_with_what_is_wrong(tmp_path: Path, cases: str | byt
         ("ask = 3", "ask: expected text, got 3"),
         ('ask = "xml"', "ask: expected one of object"),
         ('stages = "poetry"', "stages: expected one of authority"),
+        ("stages = -\ncriteria = 1", "stages: expected one of authority, manifest, pairwise, rubric, written, got no"),
         ('prompt = "../../secret"', "prompt: expected the name"),
         ('prompt = "other"', "other.txt: can't be read"),
         ('promt = "propose"', "unknown key 'promt'"),
@@ -170,6 +171,12 @@ def test_a_bad_line_is_named_with_what_is_wrong(tmp_path: Path, cases: str | byt
 def test_a_bad_manifest_is_named_with_what_is_wrong(tmp_path: Path, manifest: str, says: str) -> None:
     suite_at(tmp_path, manifest=manifest)
     assert says in complaint("small", tmp_path)
+
+
+def test_a_manifest_that_was_saved_with_a_byte_order_mark_is_told_so(tmp_path: Path) -> None:
+    path = suite_at(tmp_path) / "suite.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert "suite.toml: starts with a byte order mark; save it as UTF-8 without one" in complaint("small", tmp_path)
 
 
 @pytest.mark.parametrize(("prompt", "says"), [("no place", "{{items}}"), ("{{items}} {{secret}}", "{{secret}}")])

@@ -39,7 +39,11 @@ def test_a_weight_is_the_number_that_is_written(weight: Any) -> None:
     assert (criterion.weight, criterion.weight_text) == (Fraction(1, 4), "0.25")
 
 
-@pytest.mark.parametrize(("said", "share"), [(Decimal("0.75"), "3/4"), ("2/3", "2/3"), (1, "1"), ("0.1", "1/10")])
+@pytest.mark.parametrize(
+    ("said", "share"),
+    [(Decimal("0.75"), "3/4"), ("2/3", "2/3"), (1, "1"), ("0.1", "1/10"),
+     (Decimal("0.6666666666666666"), "6666666666666666/10000000000000000")],
+)  # fmt: skip
 def test_a_threshold_is_exact(said: Any, share: str) -> None:
     assert read_rubric(table(policy={"threshold": said})).policy.share == Fraction(share)  # type: ignore[union-attr]
 
