@@ -336,7 +336,7 @@ class _Check:
             cell.place, cell.overtaken, lambda evidence: read_as_text(cell.replies.get(evidence)),
             lambda at: any(row.kind == "request" and row.seq < at.seq for row in cell.rows),
         )  # fmt: skip
-        found = self.joined.difference(seen, event, rule_set, self.freezes)
+        found = self.joined.difference(seen, event, rule_set, rules.freeze, self.freezes)
         if found is False:
             rules.withheld += 1
         elif found is not True:
@@ -381,8 +381,12 @@ class _Check:
             rules = self._rules(label)
             if rules.rules is None:
                 rules.withheld += not rules.fault
-            else:
-                rules.note(difference)
+                continue
+            other = self.joined.tally(event, rules.rules)
+            if other is not None:
+                fields = (*(difference.fields if difference else ()), other)
+                difference = Difference(self.run, 0, "", "tally", label, event.seq, fields)
+            rules.note(difference)
 
 
 def _as_event(score: Score, event: Recorded) -> Prepared:

@@ -2,28 +2,31 @@
 that it names, and every answer that a judge was shown against the bytes that it was read from.
 
 A joined score must rest on the judge's last score by then, of the cell in which that judge was first shown the very
-answer that stood for the cell. One without a judge's score must say what the answer comes to by itself.
+answer that stood for the cell. One without a judge's score must say what the answer comes to by itself. The rule set
+that it stands under must be the judge's own, word for word, with a [judge] table that is true of that run; and a tally of it
+must rest on a tally of the judge's, as no other tally may.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness._errors import HarnessError
 from harness._graded import GRADED, evidence_of, gold_of, read_answers, text_of
 from harness._join import ARMS, first_repeats, unread_score, why_not_graded
+from harness._judged import judged_file, judged_name
 from harness._replay_compare import Difference, Recorded, difference_of
 from harness._replies import Place, read_places, read_plan, seqs_in
 from harness._rules import RuleSet
 from harness._suite import Case
-from harness._thaw import thaw_cases
+from harness._thaw import thaw_cases, thaw_rules
 from harness._typed import typed
 from harness.parse import Reading
 from harness.suites import stages
-from ledger import Draft, Ledger, LedgerError, Prepared
+from ledger import Draft, Event, Ledger, LedgerError, Prepared, over_views
 from ledger.kinds import Plan, Score
 
 __all__ = ["JoinedCheck", "Seen", "shown_otherwise"]
@@ -32,6 +35,17 @@ _SCORES = (
     "SELECT seq, cell, body FROM main.events WHERE run = ? AND kind = 'score' AND body ->> '$.rules' = ? ORDER BY seq"
 )
 _CELLS = "SELECT seq, cell, causes FROM main.events WHERE run = ? AND kind = 'cell'"
+_FREEZE = over_views("SELECT freeze FROM run_rules WHERE run = ? AND rules = ?")
+_MODELS = (
+    "SELECT parse.body ->> '$.model' AS model, count(*) - count(parse.body) AS withheld FROM main.events AS cell"
+    " CROSS JOIN main.events AS parse ON parse.run = cell.run AND parse.kind = 'parse' AND parse.cell = cell.cell"
+    " WHERE cell.run = ? AND cell.kind = 'cell' AND coalesce(cell.body ->> '$.candidate', ?2) = ?2 AND parse.seq < ?"
+    " GROUP BY 1"
+)
+_TALLIES = (
+    "SELECT tally.seq, tally.run, tally.body ->> '$.rules' FROM json_each(?) AS cause"
+    " CROSS JOIN main.events AS tally ON tally.seq = cause.value AND tally.kind = 'tally' AND tally.run <> ?"
+)
 _SHOWN = 120
 
 
@@ -72,12 +86,16 @@ class JoinedCheck:
         self._run = run
         self._judges: dict[str, _Judge] = {}
 
-    def difference(self, seen: Seen, event: Recorded, rules: RuleSet, freezes: set[int]) -> Difference | bool | None:
+    def difference(
+        self, seen: Seen, event: Recorded, rules: RuleSet, freeze: int, freezes: set[int]
+    ) -> Difference | bool | None:
         """How a joined event differs from what it should be; None when it doesn't, False where that can't be told
-        because the answer is withheld."""
-        judge = self._judge(rules)
-        if judge.fault or event.kind != "score":
-            return self._differs(seen, event, rules, "judge", judge.fault or "scores alone")
+        because the answer is withheld. `freeze` is the event that froze `rules`, `freezes` are all."""
+        judge = self._judge(rules, freeze)
+        if judge.fault:
+            return self._differs(seen, event, rules, "judge", judge.fault, f"what {rules.label} says")
+        if event.kind != "score":
+            return self._differs(seen, event, rules, "judge", "scores alone")
         own = {seen.place.planned, *freezes}
         grades = [cause for cause in event.causes if cause in judge.scores]
         answer = max((cause for cause in event.causes if cause not in own and cause not in grades), default=0)
@@ -117,11 +135,24 @@ class JoinedCheck:
             self._run, seen.place.cell, seen.place.case[1], event.kind, rules.label, event.seq, fields
         )  # fmt: skip
 
-    def _judge(self, rules: RuleSet) -> _Judge:
+    def _judge(self, rules: RuleSet, freeze: int) -> _Judge:
         if rules.label not in self._judges:
             assert rules.judge is not None
-            self._judges[rules.label] = _read_judge(self._ledger, self._run, rules.judge)
+            judge = _read_judge(self._ledger, self._run, rules.judge)
+            fault = judge.fault or _claims(self._ledger, rules, rules.judge, freeze)
+            self._judges[rules.label] = replace(judge, fault=fault)
         return self._judges[rules.label]
+
+    def tally(self, event: Event, rules: RuleSet) -> tuple[str, str, str] | None:
+        """What is wrong with the tallies of other runs that a tally rests on, as a field of a difference."""
+        others = self._ledger.sql(_TALLIES, (json.dumps(event.causes), self._run)).fetchall()
+        mine = [] if rules.judge is None else [
+            seq for seq, run, label in others if (run, label) == (rules.judge["run"], rules.judge["rules"])
+        ]  # fmt: skip
+        if len(others) == len(mine) == (rules.judge is not None):
+            return None
+        named = ", ".join(f"event {seq} of run {run}" for seq, run, _ in others) or "none"
+        return "tallies", named, "one of the judge's" if rules.judge is not None else "none of another run"
 
 
 def _prepared(body: Score, cell: int) -> Prepared:
@@ -145,6 +176,28 @@ def _read_judge(ledger: Ledger, run: str, judge: Mapping[str, Any]) -> _Judge:
     shown = first_repeats(ledger, judge["run"], plan)[judge["candidate"]]
     arm = plan.arms[0] if plan.arms and plan.arms[0] in ARMS else "graded"
     return _Judge(scores, by_cell, shown, gold_of(ARMS[arm], arm))
+
+
+def _claims(ledger: Ledger, rules: RuleSet, judge: Mapping[str, Any], freeze: int) -> str:
+    """What of a joined rule set isn't so; empty where all of it is, or a redaction withholds what would tell."""
+    (row,) = ledger.rows(_FREEZE, (judge["run"], judge["rules"])) or ({"freeze": None},)
+    if row["freeze"] is None:
+        return f"run {judge['run']} has no rule set {judge['rules']}"
+    try:
+        own = thaw_rules(ledger, row["freeze"])
+    except HarnessError as error:
+        return "" if error.exit_status == 4 else str(error)
+    if (judged_file(own.file, judge), own.stages, own.sources) != (rules.file, rules.stages, rules.sources):
+        return f"the rules of {judge['rules']}, which run {judge['run']} was scored under"
+    named = [judged_name(judge["suite"], judge["candidate"], each) for each in ("", own.name)]
+    if rules.name not in named:
+        return f"the name {' or '.join(named)}"
+    told = ledger.rows(_MODELS, (judge["run"], judge["candidate"], freeze))
+    models = {row["model"] for row in told} - {None}
+    claimed = set(judge["models"])
+    if models - claimed or (claimed - models and not any(row["withheld"] for row in told)):
+        return f"the models {', '.join(sorted(models)) or 'none'}"
+    return ""
 
 
 def shown_otherwise(

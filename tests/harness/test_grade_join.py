@@ -12,6 +12,7 @@ import pytest
 
 from harness._errors import RefusedError, RulesError
 from harness._flips import flips_between
+from harness._freeze import freeze_rules
 from harness._grade import GradeDone
 from harness._judged import judged_file, judged_name, read_judge
 from harness._named_rules import find_rule_sets
@@ -20,12 +21,13 @@ from harness._replay_check import check_run
 from harness._report import read_report, read_standing, render_report
 from harness._rescore import rescore_run
 from harness._resume import Resumed, ResumeJob, resume_job
-from harness._rules import load_rules
+from harness._rules import load_rules, ruleset_from_frozen
 from harness._run import SilentProgress
 from harness._suite import load_suite
+from harness._thaw import thaw_rules
 from ledger import Draft, over_views, supersede
 from ledger._lineage import clear, taint
-from ledger.kinds import Score
+from ledger.kinds import Score, Tally
 from tests.harness.judged import Bench, grades, judge
 from tests.harness.models import Answer, model_server
 
@@ -214,6 +216,46 @@ def test_a_judge_that_was_shown_another_text_than_the_answer_is_found(
         done = bench.grade(run)
     (found,) = differences(bench, done.finished.run)
     assert "text: recorded" in found and "And it is right." in found
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "told"),
+    [
+        ('models = ["scripted-1"]', 'models = ["grand-9"]', "derived the models scripted-1"),
+        ('bar = "readable >= 100%"', 'bar = "readable >= 1%"', "derived the rules of judge@"),
+        ('rules = "judge@', 'rules = "nobody@', "has no rule set nobody@"),
+    ],
+)
+def test_a_rule_set_that_says_of_a_judge_what_is_not_so_is_found(bench: Bench, was: str, now: str, told: str) -> None:
+    done = bench.grade(bench.run(limit=1))
+    (freeze,) = bench.rows("SELECT freeze FROM run_rules WHERE run = ? AND rules = ?", done.graded, label(done))
+    with bench.ledger() as ledger:
+        true = thaw_rules(ledger, freeze["freeze"])
+        assert was.encode() in true.file
+        file = true.file.replace(was.encode(), now.encode())
+        other = ruleset_from_frozen(true.name, file, true.stages, true.sources)
+        frozen = freeze_rules(ledger, [other]).rules[other.label]
+        (event,) = [each for each in ledger.events(kind="score", run=done.graded, cell=1)
+                    if label(done) in (each.body or "")]  # fmt: skip
+        body = ledger.body(event)
+        assert isinstance(body, Score)
+        body = body.model_copy(update={"rules": other.label})
+        ledger.append(Draft(body, run=done.graded, cell=1, causes=sorted({frozen, *event.causes})))
+    (found,) = differences(bench, done.graded)
+    assert told in found
+
+
+def test_a_tally_rests_on_its_judge_s_and_on_that_of_no_other_run(bench: Bench) -> None:
+    done = bench.grade(bench.run(limit=1))
+    with bench.ledger() as ledger:
+        theirs = next(iter(ledger.events(kind="tally", run=done.finished.run))).seq
+        for event in list(ledger.events(kind="tally", run=done.graded)):
+            body = ledger.body(event)
+            assert isinstance(body, Tally)
+            ledger.append(Draft(body, run=done.graded, causes=sorted({theirs} ^ set(event.causes))))
+    bare, crossed = sorted(differences(bench, done.graded), key=lambda each: "exact@" in each)
+    assert "tallies: recorded none, derived one of the judge's" in bare
+    assert f"tallies: recorded event {theirs} of run {done.finished.run}, derived none of another run" in crossed
 
 
 # Taint and supersession
