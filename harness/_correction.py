@@ -40,7 +40,7 @@ def correction_of(
     body = ledger.body(corrects)
     if not isinstance(body, Report) or body.run != basis.run:
         raise UsageError(f"event {corrects} is no report on run {basis.run}")
-    old = [_figure(figure, corrects) for figure in body.figures if not _is_spend(figure)]
+    old = [_figure(figure, corrects) for figure in body.figures if not _stands_apart(figure)]
     numbers: list[dict[str, Any]] = []
     for label in basis.labels:
         after = {(row["candidate"], row["metric"]): row for row in board if row["rules"] == label}
@@ -66,9 +66,9 @@ def correction_of(
     }  # fmt: skip
 
 
-def _is_spend(figure: object) -> bool:
-    # What was spent stands under no rule set, so that no other one corrects it.
-    return isinstance(figure, dict) and cast("dict[str, Any]", figure).get("kind") == "spend"
+def _stands_apart(figure: object) -> bool:
+    # What was spent stands under no rule set, so that no other one corrects it; a suite's own tables are drawn anew.
+    return isinstance(figure, dict) and cast("dict[str, Any]", figure).get("kind") in ("spend", "study")
 
 
 def _figure(figure: object, seq: int) -> dict[str, Any]:

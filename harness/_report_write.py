@@ -21,10 +21,17 @@ from harness._report_file import format_of
 from ledger import Draft, Ledger, sync_file, sync_folder
 from ledger.kinds import Report
 
-__all__ = ["SPEND", "Written", "causes_of", "check_target", "figures_of", "record_report", "write_file", "write_report"]
+__all__ = [
+    "SPEND", "STUDY", "Written", "causes_of", "check_target", "figures_of", "record_report", "write_file",
+    "write_report",
+]  # fmt: skip
 
 SPEND = "spend"
 """The kind of a figure that is money and calls, and stands under no rule set."""
+STUDY = "study"
+"""The kind of a suite's own table: its rows are figures, under the names of its columns."""
+_MOST_STUDIED = 400_000
+"""So many characters of tables go into the event; beyond, they are in its file alone. A body has an end."""
 
 _PLAN = "SELECT seq FROM main.events WHERE kind = 'plan' AND run = ?"
 _SQLITE = b"SQLite format 3\0"
@@ -116,7 +123,7 @@ def figures_of(data: Data) -> list[Any]:
             "head": receipt["head"],
         }
         for row in data["scoreboard"]
-    ] + _spend_figures(data)  # fmt: skip
+    ] + _spend_figures(data) + _studied(data)  # fmt: skip
 
 
 def _spend_figures(data: Data) -> list[Any]:
@@ -131,6 +138,22 @@ def _spend_figures(data: Data) -> list[Any]:
         }
         for row in rows
     ]  # fmt: skip
+
+
+def _studied(data: Data) -> list[Any]:
+    """The tables of a suite's own, whole; none of reports of releases and suites that have none."""
+    receipt = data["receipt"]
+    tallies = {each["rules"]: each["event"] for each in receipt["tallies"]}
+    found = [
+        {
+            "run": receipt["run"], "candidate": study["candidate"], "rules": study["rules"], "kind": STUDY,
+            "table": table["title"], "columns": [column["name"] for column in table["columns"]], "rows": table["rows"],
+            "tally": tallies.get(study["rules"]), "head": receipt["head"],
+        }
+        for study in data.get("study", ())
+        for table in study["tables"]
+    ]  # fmt: skip
+    return found if len(json.dumps(found)) <= _MOST_STUDIED else []
 
 
 def _interval(row: Data) -> list[float] | None:

@@ -19,7 +19,7 @@ from harness._study import read_records
 from harness._thaw import thaw_rules
 from harness.suites import _companion
 from ledger import Draft, Ledger, over_views
-from ledger.kinds import Confirm, Score
+from ledger.kinds import Confirm, Report, Score
 from tests.harness.reported import cli, copied, written
 from tests.harness.scored import rule_set, scored_run
 from tests.harness.studied import SEEN
@@ -154,6 +154,22 @@ def test_a_number_of_a_study_that_somebody_altered_is_told(tmp_path: Path) -> No
     (tmp_path / "report.json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
     told = [each.place[:1] for each in check_file(db, tmp_path / "report.json").differences if each.place]
     assert ("study",) in told
+
+
+@pytest.mark.usefixtures("studied")
+def test_the_event_of_a_report_carries_its_tables_with_what_they_rest_on(tmp_path: Path) -> None:
+    db = copied(tmp_path)
+    written(db, tmp_path / "report.json")
+    data = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    with Ledger.open(db, read_only=True) as ledger:
+        (event,) = list(ledger.events(kind="report"))
+        body = ledger.body(event)
+    assert isinstance(body, Report)
+    carried = [each for each in body.figures if isinstance(each, dict) and each["kind"] == "study"]
+    tables = [table for study in data["study"] for table in study["tables"]]
+    assert [each["rows"] for each in carried] == [table["rows"] for table in tables]
+    assert {each["tally"] for each in carried} == {each["event"] for each in data["receipt"]["tallies"]}
+    assert {each["head"] for each in carried} == {data["receipt"]["head"]}
 
 
 @pytest.mark.usefixtures("studied")
