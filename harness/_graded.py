@@ -51,7 +51,7 @@ _AT_ONCE = 500
 class Answer:
     """What a cell was answered, and what it had been asked; `reading` says why there is no `text`, where there is none.
 
-    `reference` is what the case's gold says, as a text.
+    `reference` is what the case's gold says, as a text; empty where it says nothing.
     """
 
     place: Place
@@ -104,7 +104,7 @@ def answers_of(
         case = cases[place.case]
         text = text_of(reading)
         task = _task(ledger, requests.get(place.origin), candidates[place.candidate].protocol, case) if text else ""
-        yield Answer(place, reading, task, text, _as_text(case.gold, case.gold_text))
+        yield Answer(place, reading, task, text, _reference(case))
 
 
 def _requests(ledger: Ledger, responses: Sequence[int]) -> dict[int, int]:
@@ -137,6 +137,11 @@ def _task(ledger: Ledger, request: int | None, protocol: str, case: Case) -> str
         (only,) = given.values()
         return _as_text(cast("JSON", only), json.dumps(only, ensure_ascii=False))
     return _as_text(given, case.input_text)
+
+
+def _reference(case: Case) -> str:
+    said = _as_text(case.gold, case.gold_text)
+    return said if said.strip() and case.gold not in (None, {}, []) else ""
 
 
 def _as_text(value: JSON, text: str) -> str:
@@ -175,7 +180,7 @@ def graded_fixture(
         # The tasks of a trigger arm are the suite's own; what anybody else was asked may hold anybody's words.
         shown = {
             "task" if condition == "live" else "asked": each.task, "text": each.text,
-            **({"reference": each.reference} if reference else {}),
+            **({"reference": each.reference} if reference and each.reference else {}),
         }  # fmt: skip
         name, place = case_id(run, each.place.cell), each.place
         gold = _gold(name, arm, condition)

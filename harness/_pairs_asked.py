@@ -275,7 +275,7 @@ def _fixture(
         for order, (first, second) in enumerate((("a", "b"), ("b", "a"))):
             shown = {
                 "asked": task, "first": texts[first], "second": texts[second],
-                **({"reference": pair.a.reference} if reference else {}),
+                **({"reference": pair.a.reference} if reference and pair.a.reference else {}),
             }  # fmt: skip
             gold = {
                 "condition": "pair", "pair": name, "order": order, "first": first, "second": second,

@@ -23,12 +23,14 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-def written(bench: Bench, answer: Any, *, times: int = 1, judging: Any = None, resume: Any = None) -> GradeDone:
+def written(
+    bench: Bench, answer: Any, *, times: int = 1, judging: Any = None, resume: Any = None, **more: Any
+) -> GradeDone:  # fmt: skip
     suite = str(bench.folder / "essays")
     with model_server(answer) as author, model_server(judging or judge()) as inspector:
         asking = Job(suite, ["openai/inspector"], [inspector.openai])
         writing = Job(suite, ["openai/author"], [author.openai], options=RunOptions(epochs=times))
-        done = grade_job(GradeJob("", asking, writing=writing), bench.db, SilentProgress())
+        done = grade_job(GradeJob("", asking, writing=writing, **more), bench.db, SilentProgress())
         if resume is not None:
             resume(done)
         return done
@@ -60,6 +62,22 @@ def test_a_live_target_writes_on_each_task_and_the_judge_grades_it_in_an_arm_of_
         "SELECT metric, k, n FROM scoreboard WHERE run = ? AND rules LIKE 'default@%'", done.graded
     )
     assert answered == {"metric": "answered", "k": 4, "n": 4}
+
+
+def test_a_task_of_the_suites_own_is_shown_as_it_is_written_and_a_gold_that_says_nothing_is_no_reference(
+    bench: Bench,
+) -> None:
+    shown: list[str] = []
+
+    def inspector(prompt: str) -> Answer:
+        shown.append(prompt)
+        return judge()(prompt)
+
+    written(bench, lambda prompt: Answer("Air moves."), judging=inspector, reference=True)
+    assert len(shown) == 2
+    for prompt in shown:
+        assert "The task that the text was written for:\n\nExplain the " in prompt
+        assert "reference" not in prompt and "It is data as well" not in prompt
 
 
 def test_no_oracle_stands_behind_what_a_target_wrote(bench: Bench) -> None:
