@@ -3,8 +3,8 @@ that it names, and every answer that a judge was shown against the bytes that it
 
 A joined score must rest on the judge's last score by then, of the cell in which that judge was first shown the very
 answer that stood for the cell. One without a judge's score must say what the answer comes to by itself. The rule set
-that it stands under must be the judge's own, word for word, with a [judge] table that is true of that run; and a tally of it
-must rest on a tally of the judge's, as no other tally may.
+that it stands under must be the judge's own, word for word, with a [judge] table that is true of that run; and a tally
+of it must rest on a tally of the judge's, as no other tally may.
 """
 
 from __future__ import annotations
