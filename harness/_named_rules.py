@@ -95,16 +95,17 @@ def _find(ledger: Ledger, plan: Plan, stage_name: str, frozen: Sequence[FrozenLa
             return ruleset_from_frozen(name, file, stage_name)
         if folder is not None and (folder / "rules" / f"{name}.toml").is_file():
             return rules_from_file(folder / "rules" / f"{name}.toml", stage_name)
-        if name in builtin_names():
+        if made is None and name in builtin_names():
             return builtin_rules(name, stage_name)
         found = _by_name(ledger, [each for each in frozen if each.name == name], stage_name, name)
         if found is not None:
             return found
     there = sorted(each.stem for each in (folder / "rules").glob("*.toml")) if folder is not None else []
     there = list(made.own_rules) if made else there
-    here = {*there, *builtin_names()}
+    built_in = () if made else builtin_names()
+    here = {*there, *built_in}
     used = [str(row["label"]) for row in ledger.rows(_USED, (plan.suite,))]
-    known = [*there, *builtin_names(), *(label for label in used if label.rpartition("@")[0] not in here)]
+    known = [*there, *built_in, *(label for label in used if label.rpartition("@")[0] not in here)]
     known = list(dict.fromkeys(known))
     raise RulesError(f"no rule set of suite {plan.suite} is called {name!a}; there are {ascii(', '.join(known))[1:-1]}")
 

@@ -114,12 +114,14 @@ def load_rules(suite: Suite, name: str) -> RuleSet:
         if found.judge is not None:
             raise RulesError(f"rule set {name}: [judge] stands only in what `harness grade` freezes; leave it out")
         return found
-    if name in builtin_names():
+    # Those of a suite that is made hold its rubric, and one that is built in has none.
+    built_in = () if suite.made else builtin_names()
+    if name in built_in:
         return builtin_rules(name, suite.stages)
     here = [ascii(found)[1:-1] for found in suite.own_rules]
     raise RulesError(
-        f"expected a rule set of suite {suite.name}, got {name!a}; it has "
-        f"{', '.join(here) or 'none of its own'}, and built in: {', '.join(builtin_names())}"
+        f"expected a rule set of suite {suite.name}, got {name!a}; it has {', '.join(here) or 'none of its own'}"
+        + f", and built in: {', '.join(built_in)}" * bool(built_in)
         + (
             f"; put the file into {ascii(str(suite.folder / 'rules'))[1:-1]} to run or freeze under it"
             * name.endswith(".toml")

@@ -118,6 +118,10 @@ def test_a_run_is_rescored_under_another_reading_of_the_same_rubric(call: Call) 
         call("report", "latest", "--db", "m.db")
         _, err = call("rescore", "latest", "--rules", "nosuch", "--db", "m.db", status=2)
         assert "there are fenced, judge" in err
+        _, err = call("rescore", "latest", "--rules", "default", "--db", "m.db", status=2)
+        assert "no rule set of suite ramps is called 'default'; there are fenced, judge" in err
+        _, err = call("run", "ramps", *NOWHERE, "--rules", "default", "--db", "m.db", status=2)
+        assert "got 'default'; it has fenced, judge" in err and "built in" not in err
     assert folder.is_dir()
 
 
