@@ -19,7 +19,7 @@ from harness._who_judged import VERDICT, Voice, judges_in, people_in
 from harness.suites._companion import Column, StudyTable
 from ledger import Ledger
 
-__all__ = ["agreement_in", "agreement_study", "agreement_tables"]
+__all__ = ["agreement_in", "agreement_study", "agreement_tables", "labels_in"]
 
 _EVERY_JUDGE = "all who judged"
 _MOST_LISTED = 200
@@ -59,9 +59,18 @@ def agreement_tables(
 def agreement_study(
     ledger: Ledger, rows: Rows, run: str, rules: Mapping[str, RuleSet]
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """The tables of `agreement_tables` in the form of a report's `study`; empty where there are none."""
+    """The tables of `agreement_tables` in the form of a report's `study`; empty where there are none. `labels` are the
+    events of the files of labels that they rest on."""
     tables = [each.as_json() for each in agreement_tables(ledger, rows, run, rules)]
-    return [{"rules": _EVERY_JUDGE, "candidate": "every candidate", "tables": tables}] if tables else []
+    if not tables:
+        return []
+    labels = [each.seq for each in stored_labels(ledger, rows, run) if each.data is not None]
+    return [{"rules": _EVERY_JUDGE, "candidate": "every candidate", "tables": tables, "labels": labels}]
+
+
+def labels_in(data: Mapping[str, Any]) -> list[int]:
+    """The events of the files of labels that a report's data rest on."""
+    return [seq for each in data.get("study", ()) for seq in each.get("labels", ())]
 
 
 def agreement_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:

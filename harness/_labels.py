@@ -171,6 +171,9 @@ def _criteria(table: Table, path: Path, scales: Mapping[str, Scale] | None) -> M
 def _finder(columns: Sequence[str], targets: Sequence[Target], run: str) -> Callable[[Mapping[str, str]], int]:
     """What finds the one cell that the places of a row name."""
     by_cell = {each.cell: each for each in targets}
+    by_case: dict[str, list[Target]] = {}
+    for each in targets:
+        by_case.setdefault(each.case, []).append(each)
     of = f"run {run}" if run else "the run"
 
     def find(places: Mapping[str, str]) -> int:
@@ -182,7 +185,7 @@ def _finder(columns: Sequence[str], targets: Sequence[Target], run: str) -> Call
                 raise _Bad(f"{of} has no cell {given[:40]!a}; it has {there}")
             found = [target]
         elif "case" in places:
-            found = list(targets)
+            found = by_case.get(places["case"], [])
         else:
             named = " and ".join(each for each in ("cell", "case") if each in columns)
             raise _Bad(f"{named} {'are' if ' ' in named else 'is'} empty, so nobody knows which answer this is about")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from harness._agreed import agreement_study
+from harness._agreed import agreement_study, labels_in
 from harness._bars import is_judged, judge_bar
 from harness._clusters import CaseInterval, Place, clustered_intervals
 from harness._errors import HarnessError, UsageError
@@ -77,7 +77,7 @@ GONE = (
 _TAINTS = (
     "SELECT DISTINCT taints.seq AS event, taints.what AS what, taints.id AS id, taints.reason AS reason"
     " FROM tainted_events CROSS JOIN taints ON taints.seq = tainted_events.taint"
-    " WHERE tainted_events.run = ? ORDER BY 1"
+    " WHERE tainted_events.run = ? OR tainted_events.seq IN (SELECT value FROM json_each(?)) ORDER BY 1"
 )
 _UNTOLD = (
     "SELECT candidate, rules, count(*) AS cells FROM not_reproducible WHERE run = ? GROUP BY candidate, rules"
@@ -155,7 +155,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         "run": _about(row),
         "superseded": next(iter(then.rows(GONE, (run,))), None),
         "rests_on_superseded": replaced(then.rows, run, (each["seq"] for each in frozen)),
-        "taints": then.rows(_TAINTS, (run,)),
+        "taints": then.rows(_TAINTS, (run, json.dumps(labels_in({"study": study})))),
         "not_reproducible": _of(then.rows(_UNTOLD, (run,)), kept),
         "imported": [
             {**each, "claimed": json.loads(each["claimed"] or "{}")} for each in then.rows(_IMPORTS, (run,))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness._agreed import agreement_in
+from harness._agreed import agreement_in, labels_in
 from harness._errors import UsageError
 from harness._identity import file_digest
 from harness._kappa import need_kappa
@@ -163,10 +163,10 @@ def _interval(row: Data) -> list[float] | None:
 
 
 def causes_of(ledger: Ledger, data: Data) -> list[int]:
-    """The seqs that a report's event rests on: the tallies of the rule sets that it shows."""
+    """The seqs that a report's event rests on: the tallies of the rule sets that it shows, and people's labels."""
     tallies = sorted({int(each["event"]) for each in data["receipt"]["tallies"]})
     if tallies:
-        return tallies
+        return sorted({*tallies, *labels_in(data)})
     # Nothing was tallied yet: it rests on the run as a whole.
     return [int(ledger.rows(_PLAN, (data["receipt"]["run"],))[0]["seq"])]
 

@@ -113,8 +113,10 @@ def people_in(rows: Rows, run: str, stored: Sequence[StoredLabels]) -> tuple[lis
             said[key] = value
     if replaced:
         notes.append(f"{replaced} labels were given again otherwise by a later file, which counts.")
-    names = dict.fromkeys(rater for rater, _, _ in said)
-    return [_person(name, said) for name in names], notes
+    by_rater: dict[str, dict[tuple[int, str], str | int]] = {}
+    for (rater, cell, of), value in said.items():
+        by_rater.setdefault(rater, {})[cell, of] = value
+    return [_person(name, theirs) for name, theirs in by_rater.items()], notes
 
 
 def _said(labels: Iterable[Label]) -> Iterable[tuple[tuple[str, int, str], str | int]]:
@@ -125,12 +127,12 @@ def _said(labels: Iterable[Label]) -> Iterable[tuple[tuple[str, int, str], str |
             yield (each.rater, each.cell, f"criterion {name}"), number
 
 
-def _person(name: str, said: Mapping[tuple[str, int, str], str | int]) -> Voice:
+def _person(name: str, said: Mapping[tuple[int, str], str | int]) -> Voice:
     verdicts: dict[int, str] = {}
     scores: dict[str, dict[int, int]] = {}
-    for (rater, cell, of), value in said.items():
-        if rater == name and isinstance(value, int):
+    for (cell, of), value in said.items():
+        if isinstance(value, int):
             scores.setdefault(of.removeprefix("criterion "), {})[cell] = value
-        elif rater == name:
+        else:
             verdicts[cell] = str(value)
     return Voice(name, verdicts, scores, {}, tuple(scores))

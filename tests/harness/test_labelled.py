@@ -20,6 +20,8 @@ from harness._report_file import render
 from harness._report_write import check_target, write_report
 from harness._run import SilentProgress
 from ledger import Ledger, verify
+from ledger._impact import impact_of
+from ledger._lineage import taint
 from ledger._redact import redact
 from ledger._redact_targets import find_targets
 from ledger.kinds import Import
@@ -237,6 +239,20 @@ def test_a_written_report_of_agreement_checks_and_says_when_its_labels_were_with
     redact(bench.db, targets, category="personal", reason="a rater asked for it")
     check = check_file(bench.db, file)
     assert check.verdict == "set aside" and check.not_reproducible > 0 and not check.differences
+
+
+def test_a_taint_on_labels_reaches_the_reports_that_count_them(bench: Bench, run: str) -> None:
+    event = label(bench, run, "case,verdict\nrain,pass\nsnow,fail\n").event
+    file = bench.folder / "report.md"
+    with bench.ledger() as ledger:
+        data = read_report(ledger, run).data
+        report = write_report(ledger, data, render(data, "md"), "md", check_target(ledger, file, force=False)).seq
+        said, found = taint(ledger, str(event), reason="nobody labelled these")
+        assert [row["seq"] for row in impact_of(ledger, found).reports] == [report]
+        assert [each["event"] for each in read_report(ledger, run).data["taints"]] == [said.seq]
+    check = check_file(bench.db, file)
+    assert check.verdict == "set aside" and not check.differences
+    assert [each.event for each in check.since if each.what == "tainted"] == [said.seq]
 
 
 def test_a_report_of_agreement_is_written_and_checked_only_where_kappa_is(

@@ -141,6 +141,24 @@ def test_without_scales_a_further_column_is_a_criterion_with_any_whole_number() 
     assert found.labels == (Label(1, "human", None, {"halo": -7}),)
 
 
+def test_a_file_of_many_labels_looks_each_up_once() -> None:
+    class Named(str):
+        """The id of a case, which counts how often it is held against another."""
+
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Named.compared += 1
+            return str(self) == other
+
+        __hash__ = str.__hash__
+
+    cells = [Target(number, Named(f"c{number}"), "v0", "m", 0) for number in range(1, 301)]
+    data = "case,verdict\n" + "".join(f"c{number},pass\n" for number in range(1, 301))
+    assert len(read_labels(data.encode(), Path("f.csv"), cells, {}).labels) == 300
+    assert Named.compared < 10 * len(cells)
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_at_all_are_read_or_refused_in_words(data: bytes) -> None:
     for head in (b"", b"cell,verdict,rater\n"):
