@@ -151,6 +151,7 @@ def test_an_answer_leads_to_the_judge_s_cell_and_back(pages: Pages, sources: Sou
     stands(judge, sources)
     assert f"It grades cell {cell_of(pages.db, target, 'rain')} of run" in words(judge)
     assert any(f"/run/{target}/cell/" in each for each in judge.links)
+    assert "What was asked, as it was recorded" in words(judge) and "Why does it rain?" in words(judge)
 
 
 def test_an_answer_that_no_judge_was_shown_says_so(pages: Pages, sources: Sources) -> None:
