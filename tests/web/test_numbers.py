@@ -12,6 +12,7 @@ import pytest
 
 from tests.browsing import serve
 from tests.web.crawling import Address, Number, Seen, crawl
+from tests.web.refereed import refereed
 from tests.web.sources import Sources, said
 
 FILES = frozenset({"line", "raw", "body", "head"})
@@ -73,6 +74,20 @@ def test_no_digit_stands_on_a_page_without_its_source(crawled: tuple[list[Seen],
     pages, _ = crawled
     loose = [f"{page.url}: {text!r}" for page in pages for text in page.digits]
     assert not loose, f"{len(loose)} digits without a source:\n" + "\n".join(loose[:40])
+
+
+def test_every_number_of_a_judge_s_tables_has_its_source(tmp_path: Path) -> None:
+    ledger = refereed(tmp_path)
+    with serve(ledger) as site, httpx.Client(timeout=60) as client:
+        home = f"{site.url}/{ledger.stem}"
+        pages = list(crawl(client, [home], lambda url, at: at.route == "run" and not at.query))
+    sources = Sources(ledger)
+    numbers = [number for page in pages for number in page.numbers]
+    assert [told for number in numbers if (told := sources.wrong(number))] == []
+    assert [f"{page.url}: {text!r}" for page in pages for text in page.digits] == []
+    told = {number.pointer.split("/")[1] for number in numbers if number.command}
+    assert "study" in told
+    assert len({number.command for number in numbers if number.pointer.startswith("/study/")}) == 5
 
 
 def test_every_page_has_one_heading_of_the_first_order_and_none_is_left_out(
