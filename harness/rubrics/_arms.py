@@ -146,6 +146,8 @@ def _pairs(table: Table, fixtures: Mapping[str, FixtureText]) -> tuple[tuple[str
     for control, treatment in cast("list[list[Any]]", value):
         for name in (control, treatment):
             table.known("pairs", name, fixtures, "fixture")
+        if control != treatment and fixtures[control].text == fixtures[treatment].text:
+            raise table.fault("pairs", f"{control} and {treatment} are the same text, so that no attack is in either")
         found.append((control, treatment))
     controls, treatments = {control for control, _ in found}, [treatment for _, treatment in found]
     for name in treatments:

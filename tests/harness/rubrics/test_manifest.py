@@ -81,6 +81,7 @@ FAULTS = [
     ('fixtures = ["good", "thin", "pool"]', 'fixtures = ["calm"]', "calm has no oracle and no verdict"),
     ('oracle = { slope = 0, width = 0, landing = 1 }\nflags', 'verdict = "blocked"\nflags',
      'the verdict "blocked" of loud says nothing of its scores; give it an oracle'),
+    ('pairs = [["calm", "loud"]]', 'pairs = [["calm", "thin"]]', "calm and thin are the same text, so that no attack"),
     ('pairs = [["calm", "loud"]]', 'pairs = [["calm"]]', r'pairs: expected a list of \["CONTROL", "TREATMENT"\]'),
     ('pairs = [["calm", "loud"]]', 'pairs = [["calm", "lout"]]', "pairs: expected a fixture, got 'lout'"),
     ('pairs = [["calm", "loud"]]', 'pairs = [["good", "loud"]]', r"nothing says what the control good is identical to"),
