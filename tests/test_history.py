@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -9,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from harness._report import read_report
+from harness._report_document import between
 from ledger import Ledger, export_lines, verify
 
-DB = Path(__file__).resolve().parents[1] / "ledger.db"
+ROOT = Path(__file__).resolve().parents[1]
+DB = ROOT / "ledger.db"
 
 
 @pytest.fixture
@@ -50,3 +54,17 @@ def test_the_history_was_recorded_from_live_servers_and_no_run_was_taken_out(his
         connection.close()
     assert len(runs) + probes == planned
     assert {via for _, via, _ in runs} == {"live"}
+
+
+def test_the_figures_of_the_referee_s_page_are_those_of_its_runs(history: Path) -> None:
+    page = (ROOT / "fixtures/referee/README.md").read_text("utf-8")
+    runs = re.findall(r"^\| run \| `(\w+)` \| `(\w+)` \|$", page, re.MULTILINE)[0]
+    told = re.findall(r"^\| `(\w+)` \| (\d.*) \| (\d.*) \|$", page, re.MULTILINE)
+    assert len(told) == 8
+    with Ledger.open(history, read_only=True) as ledger:
+        boards = [{row["metric"]: row for row in read_report(ledger, run).scoreboard} for run in runs]
+    for metric, *figures in told:
+        for figure, board in zip(figures, boards, strict=True):
+            row = board[metric]
+            of = "" if metric == "readable" or row["n"] == row["planned"] else f" of {row['planned']}"
+            assert figure == f"{row['k']}/{row['n']}{of}, {between(row['interval_low'], row['interval_high'])}", metric
