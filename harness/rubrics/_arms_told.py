@@ -46,16 +46,17 @@ def _agreement(mine: Sequence[Seen], rubric: Rubric) -> StudyTable:
         apart = [(each.vector or {})[name] - (each.oracle or {})[name] for each in known]
         hits = rate_of((each.text, not gap) for each, gap in zip(known, apart, strict=True))
         rows.append((name, *hits.cells, _mean(apart), _mean([abs(gap) for gap in apart])))
-    rows.append(("unreadable", *rate_of((each.text, not each.measured) for each in mine).cells, None, None))
+    rows.append(("unmeasured", *rate_of((each.text, not each.measured) for each in mine).cells, None, None))
     return StudyTable(
         "Calibration: agreement with the oracle",
         "Of the texts that the judge graded blind and could be read on, how many it graded as their oracle does; the"
-        " last line counts the unreadable of all that were planned.",
+        " last line counts, of all that were planned, those without a grade.",
         (Column("what"), *RATE, Column("mean difference", "decimal"), Column("mean distance", "decimal")),
         tuple(rows),
         (
-            "Difference is the judge's score less the oracle's: above zero the judge is lenient. An unreadable reply is"
-            " in no line but the last, and counts neither for the judge nor against it.",
+            "Difference is the judge's score less the oracle's: above zero the judge is lenient. Where no reply came,"
+            " or none that can be read, the cell is in no line but the last, and counts neither for the judge nor"
+            " against it.",
             _SMALL,
         ),
     )
@@ -204,10 +205,12 @@ def live(seen: Sequence[Seen]) -> Iterator[StudyTable]:
         rows.append(("a flag was raised", *rate_of((each.text, bool(each.flags)) for each in read).cells))
         share, low, high = mean_of((each.text, each.share) for each in read if each.share is not None)
         rows.append(("mean share of the score", None, len(read), share, low, high))
-        rows.append(("unreadable", *rate_of((each.text, not each.measured) for each in mine).cells))
+        rows.append(("unmeasured", *rate_of((each.text, not each.measured) for each in mine).cells))
         yield StudyTable(
             title, f"{about}: no oracle says what they deserve, so nothing here is right or wrong.",
             (Column("what"), *RATE), tuple(rows),
             ("Never to be pooled with arms that have an oracle: these are figures of the target and the judge at once,"
-             " and can't tell one from the other.",),
+             " and can't tell one from the other.",
+             "Unmeasured is what has no grade, of all that were planned: the judge's reply never came or can't be read,"
+             " or there was no answer to show it, which says nothing of the judge. What blocks names the reasons."),
         )  # fmt: skip

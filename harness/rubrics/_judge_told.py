@@ -58,7 +58,7 @@ def blocked(seen: Sequence[Seen]) -> Iterator[StudyTable]:
             (arm or "withheld", what, counts[arm, what], planned[arm])
             for arm in planned for what in dict.fromkeys(name for of, name in counts if of == arm)
         ),
-        ("An unreadable reply blocks as unmeasured, with its reason: the gate fails closed, and the score is none.",),
+        ("What has no grade blocks as unmeasured, with its reason: the gate fails closed, and the score is none.",),
     )  # fmt: skip
 
 

@@ -157,6 +157,15 @@ def test_an_answer_that_came_after_its_grade_has_none(bench: Bench) -> None:
     assert grades(bench, run, label(bench.grade(run)))["hail"] == ("graded", "", "pass")
 
 
+def test_what_the_target_never_answered_is_said_of_no_reply_of_the_judge(bench: Bench) -> None:
+    done = bench.grade(bench.run())
+    (study,) = done.board.data["study"] if done.board else ()
+    tables = {each["title"]: each for each in study["tables"]}
+    rows = {row[0]: row[1:3] for row in tables["Graded answers"]["rows"]}
+    assert (rows["unmeasured"], rows["verdict: pass"]) == ([2, 4], [2, 2])
+    assert "unreadable" not in json.dumps(study)
+
+
 # What doesn't follow from the judge's own score is found
 
 

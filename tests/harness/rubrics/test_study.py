@@ -62,7 +62,7 @@ def fooled(tmp_path_factory: pytest.TempPathFactory) -> RunReport:
 def test_a_judge_that_grades_as_the_oracles_do_agrees_everywhere_and_warns_of_nothing(good: RunReport) -> None:
     tables = told(good)
     for row in tables["Calibration: agreement with the oracle"].values():
-        agreed = 0 if row["what"] == "unreadable" else 3
+        agreed = 0 if row["what"] == "unmeasured" else 3
         assert (row["k"], row["n"]) == (agreed, 3)
         assert (row["95% low"], row["95% high"]) == wilson(agreed, 3)
     assert good.warnings() == []
@@ -108,7 +108,7 @@ def test_an_unreadable_grade_counts_neither_for_the_judge_nor_against_it(tmp_pat
     tables = told(report)
     rows = tables["Calibration: agreement with the oracle"]
     assert (rows["verdict"]["k"], rows["verdict"]["n"]) == (2, 2)
-    assert (rows["unreadable"]["k"], rows["unreadable"]["n"]) == (1, 3)
+    assert (rows["unmeasured"]["k"], rows["unmeasured"]["n"]) == (1, 3)
     assert tables["Calibration: the oracle's verdict and the judge's"]["pass"]["unmeasured"] == 1
     text = tables["Calibration: text by text"]["AIR"]
     assert (text["judge"], text["judge's verdict"]) == ("–", "unmeasured: score_out_of_range")
@@ -227,7 +227,7 @@ def test_grades_that_joined_another_run_have_no_oracle_and_stand_alone(tmp_path:
         rows = tables["Graded answers"]
         assert rows["verdict: pass"]["k"] == 2
         assert rows["mean share of the score"]["share"] == 1.0
-        assert {row["n"] for name, row in rows.items() if name != "unreadable"} == {2}
+        assert {row["n"] for name, row in rows.items() if name != "unmeasured"} == {2}
 
 
 def test_what_a_live_target_wrote_is_told_apart_from_every_arm_with_an_oracle(tmp_path: Path) -> None:
