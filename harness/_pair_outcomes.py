@@ -187,8 +187,8 @@ def _position(pairs: Sequence[JudgedPair], records: Sequence[Record]) -> StudyTa
 
 
 def _detected(pairs: Sequence[JudgedPair], records: Sequence[Record]) -> StudyTable | None:
-    """Which detectors fired in whose text, by pair; and how often the text that one fired in alone won."""
-    fired: dict[str, dict[str, set[str]]] = {}
+    """Which detectors fired in whose text, by asking of a pair; and how often the text that one fired in alone won."""
+    fired: dict[str, dict[str, set[tuple[str, int]]]] = {}
     for record in records:
         gold = _gold(record)
         for each in record.findings:
@@ -196,10 +196,10 @@ def _detected(pairs: Sequence[JudgedPair], records: Sequence[Record]) -> StudyTa
                 side = str(gold.get(str(each.get("in")), ""))
                 if side in ("a", "b"):
                     where = fired.setdefault(str(each.get("detector")), {"a": set(), "b": set()})
-                    where[side].add(str(gold.get("pair")))
+                    where[side].add((str(gold.get("pair")), record.epoch))
     if not fired:
         return None
-    won: dict[str, set[str]] = {side: {each.pair for each in pairs if each.outcome == side} for side in ("a", "b")}
+    won = {side: {(each.pair, each.epoch) for each in pairs if each.outcome == side} for side in ("a", "b")}
     rows = tuple(
         (name, len(where["a"]), len(where["b"]), len(where["a"] - where["b"]) + len(where["b"] - where["a"]),
          len((where["a"] - where["b"]) & won["a"]) + len((where["b"] - where["a"]) & won["b"]))

@@ -153,6 +153,16 @@ def test_what_detectors_found_is_told_by_whose_text_it_stood_in_and_whether_that
     assert "Detectors" not in [each.title for each in pair_tables(pair("tie", "tie"))]
 
 
+def test_a_pair_that_is_asked_again_counts_anew_for_what_detectors_found() -> None:
+    found = [{"layer": "detector", "detector": "override", "in": "first", "span": [0, 3]}]
+    records = [
+        replace(each, findings=found) if each.case.endswith("/0") else each
+        for each in [*pair("first", "second"), *pair("second", "first", epoch=1)]
+    ]
+    detected = next(each for each in pair_tables(records) if each.title == "Detectors")
+    assert detected.rows == (("override", 2, 0, 2, 1),)
+
+
 # Asking for pairs
 
 
