@@ -1,5 +1,5 @@
 """The replay check of what joined: every score of a run under a judge's rule set held against the judge's own score
-that it names, and every answer that a judge was shown against the bytes that it was read from.
+that it names, and every answer that a judge was shown, alone or in a pair, against the bytes that it was read from.
 
 A joined score must rest on the judge's last score by then, of the cell in which that judge was first shown the very
 answer that stood for the cell. One without a judge's score must say what the answer comes to by itself. The rule set
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from harness._errors import HarnessError
 from harness._graded import GRADED, evidence_of, gold_of, read_answers, text_of
@@ -25,6 +25,7 @@ from harness._suite import Case
 from harness._thaw import thaw_cases, thaw_rules
 from harness._typed import typed
 from harness.parse import Reading
+from harness.rubrics import PAIR
 from harness.suites import stages
 from ledger import Draft, Event, Ledger, LedgerError, Prepared, over_views
 from ledger.kinds import Plan, Score
@@ -203,34 +204,66 @@ def _claims(ledger: Ledger, rules: RuleSet, judge: Mapping[str, Any], freeze: in
 def shown_otherwise(
     ledger: Ledger, run: str, plan: Plan, cases: Mapping[tuple[str, str], Case]
 ) -> tuple[Difference, ...]:
-    """The cases of a judge's run whose text isn't the answer that they were made of, as the bytes have it, or whose
-    cell doesn't rest on it. What a redaction withholds can't be told."""
-    mine = {evidence: case for (name, _), case in cases.items() if name == GRADED for evidence in evidence_of(case)}
-    texts = dict[int, str | None]()
+    """The cases of a judge's run whose texts aren't the answers that they were made of, as the bytes have them, or
+    whose cell doesn't rest on those. What a redaction withholds can't be told."""
+    made = {case.id: case for (name, _), case in cases.items() if name in (GRADED, PAIR) and evidence_of(case)}
+    wanted = frozenset(evidence for case in made.values() for evidence in evidence_of(case))
+    answers: dict[int, _Answered] = {}
     for graded in dict.fromkeys(plan.grades):
-        texts.update(_texts(ledger, graded, frozenset(mine)))
+        answers.update(_answers(ledger, graded, wanted))
     found: list[Difference] = []
     rows = {cell: (seq, seqs_in(causes)) for seq, cell, causes in ledger.sql(_CELLS, (run,))}
-    by_id = {case.id: (evidence, case) for evidence, case in mine.items()}
     for place in read_places(ledger, run, plan, list(cases), partly=True):
-        at = by_id.get(place.case[1])
-        if at is None or place.cell not in rows:
+        case = made.get(place.case[1])
+        if case is None or place.cell not in rows:
             continue
-        evidence, case = at
         seq, causes = rows[place.cell]
-        given = case.input.get("text") if isinstance(case.input, Mapping) else None
-        fields: list[tuple[str, str, str]] = []
-        if evidence not in causes:
-            fields.append(("causes", ", ".join(map(str, causes)), f"event {evidence} among them"))
-        if evidence in texts and texts[evidence] != given:
-            fields.append(("text", _short(given), _short(texts[evidence])))
+        named = ", ".join(map(str, causes))
+        fields = [
+            ("causes", named, f"event {evidence} among them") for evidence in evidence_of(case)
+            if evidence not in causes
+        ]  # fmt: skip
+        told = [answers[evidence] for evidence in evidence_of(case) if evidence in answers]
+        fields += [field for each in told for field in _otherwise(case, each)]
         if fields:
             found.append(Difference(run, place.cell, case.id, "cell", "", seq, tuple(fields)))
     return tuple(found)
 
 
-def _texts(ledger: Ledger, graded: str, wanted: frozenset[int]) -> dict[int, str | None]:
-    """What those answers of a run read as; an answer that is no text reads as None, a withheld one isn't among them."""
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """What a cell of a graded run was answered; None where that is no text."""
+
+    run: str
+    cell: int
+    candidate: str
+    text: str | None
+
+
+def _otherwise(case: Case, answer: _Answered) -> list[tuple[str, str, str]]:
+    """How a case differs from an answer that it was made of, as a field of a difference."""
+    given, gold, meta = _table(case.input), _table(case.gold), _table(case.meta)
+    name = "text"
+    if gold.get("condition") == "pair":
+        where = [answer.run, answer.cell]
+        places = zip(meta.get("runs") or (), meta.get("cells") or (), strict=False)
+        sides = [side for side, place in zip("ab", places, strict=False) if list(place) == where]
+        who = f"{answer.run}@{answer.candidate}"
+        name = next((each for each in ("first", "second") for side in sides
+                     if gold.get(each) == side and gold.get(side) == who), "")  # fmt: skip
+        if not name:
+            said = {each: gold.get(each) for each in ("first", "second", "a", "b")}
+            return [("sides", _short(said), f"cell {answer.cell} of {who} on one of them")]
+    text = given.get(name)
+    return [] if text == answer.text else [(name, _short(text), _short(answer.text))]
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def _answers(ledger: Ledger, graded: str, wanted: frozenset[int]) -> dict[int, _Answered]:
+    """Those answers of a run by their events; a withheld one isn't among them."""
     try:
         _, plan = read_plan(ledger, graded)
         places = read_places(ledger, graded, plan, list(thaw_cases(ledger, plan)), partly=True)
@@ -239,7 +272,7 @@ def _texts(ledger: Ledger, graded: str, wanted: frozenset[int]) -> dict[int, str
     places = [each for each in places if each.evidence in wanted and each.state == "answered"]
     candidates = {each.label: each for each in plan.candidates}
     return {
-        place.evidence: text_of(reading)
+        place.evidence: _Answered(graded, place.cell, place.candidate, text_of(reading))
         for place, reading in read_answers(ledger, places, candidates)
         if reading is not None
     }

@@ -240,6 +240,33 @@ def test_a_judge_that_goes_by_the_texts_gives_every_pair_to_one_side_in_both_ord
     assert outcomes(swapped)["A wins"] == (2, 2), "who is called A decides nothing"
 
 
+@pytest.mark.parametrize("what", ["text", "side"])
+def test_a_pair_that_isnt_of_the_answers_themselves_is_found_by_a_replay_check(
+    sides: Sides, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    from harness import _graded, _pairs_asked
+
+    real, paired = _graded.text_of, _pairs_asked._paired  # pyright: ignore[reportPrivateUsage]
+
+    def crossed(a: Any, b: Any) -> Any:
+        pairs, missing = paired(a, b)
+        return [each._replace(a=replace(each.a, text=each.b.text), b=replace(each.b, text=each.a.text))
+                for each in pairs], missing  # fmt: skip
+
+    with monkeypatch.context() as patched:
+        if what == "text":
+            patched.setattr(_graded, "text_of", lambda reading: (real(reading) or "") + " And it is right.")
+        else:
+            patched.setattr(_pairs_asked, "_paired", crossed)
+        forged = sides.ask(says('{"winner": "tie"}'), options={"limit": 1})
+    with sides.bench.ledger() as ledger:
+        found = [each.sentence() for each in check_run(ledger, forged.finished.run).strays]
+        true = sides.ask(says('{"winner": "tie"}'), options={"limit": 1}).finished.run
+        assert check_run(ledger, true).ok
+    assert len(found) == 2
+    assert all("first: recorded" in each and "second: recorded" in each for each in found)
+
+
 def test_a_judge_that_always_says_first_gives_nobody_a_win(sides: Sides) -> None:
     done = sides.ask(says('{"winner": "first"}'))
     assert outcomes(done)["inconsistent"] == (2, 2)
