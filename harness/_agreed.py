@@ -6,8 +6,9 @@ that are on record about it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 from harness._errors import UsageError
@@ -52,7 +53,10 @@ def agreement_tables(
     if len(judges) > 1:
         found += _agreement("Agreement among judges", ("judge", "other judge"), list(combinations(judges, 2)), epochs)
     if len(people) > 1:
-        found += _agreement("Agreement among people", ("person", "other person"), list(combinations(people, 2)), notes)
+        pairs = list(islice(combinations(people, 2), _MOST_LISTED))
+        left = math.comb(len(people), 2) - len(pairs)
+        more = [f"{left} more pairs of people aren't listed."] if left else []
+        found += _agreement("Agreement among people", ("person", "other person"), pairs, [*notes, *more])
     return tuple(found)
 
 

@@ -144,6 +144,14 @@ def test_two_people_and_two_judges_are_held_against_each_other_too(bench: Bench,
     assert (left["only the person"], left["only the other person"]) == (1, 0)
 
 
+def test_of_very_many_people_two_hundred_pairs_are_listed_and_the_rest_counted(bench: Bench, run: str) -> None:
+    rows = "".join(f"rain,p{number},pass\n" for number in range(22))
+    tables = {each.title: each for each in label(bench, run, f"case,rater,verdict\n{rows}").tables}
+    among = tables["Agreement among people"]
+    assert len(among.rows) == 200
+    assert "31 more pairs of people aren't listed." in among.notes
+
+
 def test_the_report_has_it_from_events_alone_and_an_older_report_doesnt(bench: Bench, run: str) -> None:
     with bench.ledger() as ledger:
         before = ledger.head()[0]

@@ -141,6 +141,11 @@ def test_without_scales_a_further_column_is_a_criterion_with_any_whole_number() 
     assert found.labels == (Label(1, "human", None, {"halo": -7}),)
 
 
+def test_nobody_labels_under_a_name_that_reads_as_another_s() -> None:
+    with pytest.raises(UsageError, match="line 2: rater: expected 1 to 100 printable characters"):
+        read_labels("cell,rater,verdict\n1,\u202enna,pass\n".encode(), Path("f.csv"), CELLS, {})
+
+
 def test_a_file_of_many_labels_looks_each_up_once() -> None:
     class Named(str):
         """The id of a case, which counts how often it is held against another."""
