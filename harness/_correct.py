@@ -28,6 +28,7 @@ from ledger.kinds import Report, Target
 __all__ = ["Corrected", "correct_report"]
 
 _SUPERSEDED = "SELECT \"by\" FROM supersessions WHERE in_force AND what = 'report' AND id = ?"
+_JOINED = over_views("SELECT DISTINCT rules FROM joins WHERE run = ?")
 _TALLIED = "SELECT count(*) AS tallies FROM main.events WHERE run = ? AND kind = 'tally' AND body ->> '$.rules' = ?"
 _LEFT_OVER = "SELECT seq FROM main.events WHERE kind = 'report' AND body ->> '$.corrects' = ? ORDER BY seq DESC"
 
@@ -77,13 +78,10 @@ def correct_report(
         raise RefusedError(f"report {old} was superseded already, {by}")
     if Path(reference).is_file() and target == Path(reference).resolve():
         raise UsageError(f"{out} is the report that is corrected; both stay, so name another file")
-    (rule_set,) = find_rule_sets(ledger, body.run, [rules])
-    appended = 0
-    if not ledger.rows(_TALLIED, (body.run, rule_set.label))[0]["tallies"]:
-        appended = rescore_run(ledger, body.run, [rule_set]).appended
-    left = _left_over(ledger, old, rule_set.label, form, reason)
+    label, appended = _read_under(ledger, body.run, rules)
+    left = _left_over(ledger, old, label, form, reason)
     if left is None:
-        basis = Basis(body.run, ledger.head()[0], (rule_set.label,))
+        basis = Basis(body.run, ledger.head()[0], (label,))
         data = collect(ledger, body.run, basis.size, basis.labels)
         correction = correction_of(ledger, old, basis, data["scoreboard"], reason=reason, category=category)
         drawn = render(data := with_correction(data, correction), form)
@@ -96,6 +94,19 @@ def correct_report(
     recipients, resting = _who(ledger, old)
     notice = _notice(data, old, body, new)
     return Corrected(old, new, said.event.seq, appended, data["correction"], recipients, resting, notice)
+
+
+def _read_under(ledger: Ledger, run: str, rules: str) -> tuple[str, int]:
+    """The label of the rule set that `rules` names, under which the run is read now where it wasn't, and how many
+    events that appended. What a judge's grades stand under is there or isn't: no reading of the run gives it."""
+    joined = [str(row["rules"]) for row in ledger.rows(_JOINED, (run,))]
+    named = [label for label in joined if rules in (label, label.partition("@")[0])]
+    if len(named) == 1:
+        return named[0], 0
+    (rule_set,) = find_rule_sets(ledger, run, [rules])
+    if ledger.rows(_TALLIED, (run, rule_set.label))[0]["tallies"]:
+        return rule_set.label, 0
+    return rule_set.label, rescore_run(ledger, run, [rule_set]).appended
 
 
 def _left_over(ledger: Ledger, old: int, label: str, form: str, reason: str) -> int | None:

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from harness._check import check_file
+from harness._correct import correct_report
 from harness._errors import RefusedError, RulesError
 from harness._flips import flips_between
 from harness._freeze import freeze_rules
@@ -19,6 +21,8 @@ from harness._named_rules import find_rule_sets
 from harness._replaced import replaced
 from harness._replay_check import check_run
 from harness._report import read_report, read_standing, render_report
+from harness._report_file import render
+from harness._report_write import check_target, write_report
 from harness._rescore import rescore_run
 from harness._resume import Resumed, ResumeJob, resume_job
 from harness._rules import load_rules, ruleset_from_frozen
@@ -131,6 +135,27 @@ def test_a_judge_read_under_other_rules_joins_under_those_too(bench: Bench) -> N
     assert grades(bench, run, joined)["rain"] == ("graded", "", "pass")
     assert differences(bench, run) == []
     assert moved == {"judge"}
+
+
+def test_a_report_of_grades_is_corrected_by_what_the_judge_is_read_as_now(bench: Bench) -> None:
+    run = bench.run(limit=2)
+    done = bench.grade(run, judge(3, 0))
+    (bench.folder / "essays/rules").mkdir()
+    (bench.folder / "essays/rules/lax.toml").write_text("[read]\n[policy]\nthreshold = 0.5\n")
+    file = bench.folder / "report.md"
+    with bench.ledger() as ledger:
+        data = read_report(ledger, run, [label(done)]).data
+        old = write_report(ledger, data, render(data, "md"), "md", check_target(ledger, file, force=False)).seq
+        rescore_run(ledger, done.finished.run, find_rule_sets(ledger, done.finished.run, ["lax"]))
+        said = correct_report(
+            ledger, str(old), "essays.openai-inspector.lax", bench.folder / "new.md", reason="too strict"
+        )
+    assert said.appended == 0
+    assert {row["rules_after"].partition("@")[0] for row in said.correction["numbers"]} == {
+        "essays.openai-inspector.lax"
+    }
+    assert check_file(bench.db, bench.folder / "new.md").verdict == "reproduces"
+    assert check_file(bench.db, file).verdict == "set aside"
 
 
 def _digits(bench: Bench, run: str) -> str:
