@@ -219,11 +219,16 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
     path = folder / "suite.toml"
     manifest = _read(path)
     table = _toml(manifest, path)
+    named_stages = table.get("stages")
+    if isinstance(named_stages, str) and named_stages and named_stages not in stage_names():
+        # What may stand in a manifest follows from it.
+        raise SuiteError(
+            f"{_show(path)}: stages: expected one of {', '.join(stage_names())}, got {named_stages[:64]!a}"
+        )
     if _is_made(table):
         return _make(folder, path, manifest, table, named=named)
     unknown = set(table) - _KEYS
     if unknown and "stages" not in table:
-        # What may stand in a manifest follows from it.
         raise SuiteError(f"{_show(path)}: stages: expected one of {', '.join(stage_names())}, got nothing")
     if unknown:
         raise SuiteError(f"{_show(path)}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
@@ -236,10 +241,7 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
     if ask not in get_args(Ask):
         raise SuiteError(f"{_show(path)}: ask: expected one of {', '.join(get_args(Ask))}, got {ask!r}")
     stage_name = _text(table, "stages", path)
-    try:
-        entry = stages(stage_name)
-    except SuiteError as error:
-        raise SuiteError(f"{_show(path)}: {error}") from None
+    entry = stages(stage_name)
     prompt_name = "" if entry.prompt and "prompt" not in table else _text(table, "prompt", path)
     prompt_file = load_prompt(folder, prompt_name, entry, path) if prompt_name else entry.prompt.encode()
     fixtures = _fixture_names(folder)

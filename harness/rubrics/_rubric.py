@@ -34,6 +34,12 @@ def read_rubric(manifest: Table) -> Rubric:
         raise manifest.fault("policy", "expected threshold or all_at_least in a table [policy], got none")
     reply = dict(manifest.table("reply").values)
     reply.setdefault("comments", [each for each in COMMENTS if each not in ids])
+    for each in criteria:
+        if isinstance(each.values.get("weight"), str):
+            # A rule file holds it as text; a person writes a number.
+            raise each.fault(
+                "weight", f"expected a number such as 2 or 0.25, got the text {got(each.values['weight'])}"
+            )
     table = {
         "rubric": _NO_DIGEST, "criteria": [_exact(each.values) for each in criteria],
         "flags": [each.values for each in flags], "policy": _exact(manifest.table("policy").values), "reply": reply,

@@ -37,6 +37,7 @@ FAULTS = [
     ("weight = 3", "weight = 0", "weight: expected a number above 0"),
     ("weight = 3", "weight = -1", "weight: expected a number"),
     ("weight = 3", "weight = nan", "weight: expected a number"),
+    ("weight = 3", 'weight = "3"', r"criteria 1 \(slope\): weight: expected a number such as 2 or 0\.25, got the text '3'"),
     ("weight = 3", "weight = true", "weight: expected a number"),
     ("max = 4", "max = 0", "expected min below max, got 0 and 0"),
     ("max = 4", "max = 4.0", "max: expected a whole number"),
@@ -110,6 +111,8 @@ FAULTS = [
     (THIN, 'text = "  "', "text: expected text, got an empty one"),
     (THIN, 'text = "a\\u0000b"', r"text: holds the character U\+0000 \(at 1\)"),
     # The rest.
+    ('stages = "rubric"', 'stages = "rubrik"',
+     "stages: expected one of authority, manifest, pairwise, rubric, written, got 'rubrik'"),
     ('engine = "openai/inspector"\n', "", "base_url: goes with an engine"),
     ("temperature = 0", "temperature = nan", "sampling: temperature: expected what JSON can hold"),
     ('stages = "rubric"', 'stages = "rubric"\nprompt = "../x"', r"prompt: expected the name of a file in prompts/"),
