@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, cast
 
 from harness._errors import HarnessError
@@ -49,6 +51,12 @@ _JUDGED = (
     "SELECT score.seq AS seq, confirm.body AS body FROM events AS score CROSS JOIN json_each(score.causes) AS cause"
     " CROSS JOIN events AS confirm ON confirm.seq = cause.value AND confirm.kind = 'confirm'"
     " WHERE score.run = ? AND score.kind = 'score' AND score.body ->> '$.rules' = ? AND confirm.body IS NOT NULL"
+)
+_JUDGED_CELLS = (
+    "SELECT score.seq AS seq, coalesce(cell.body ->> '$.fixture', '') AS fixture,"
+    " coalesce(cell.body ->> '$.case', '') AS \"case\" FROM events AS score"
+    " JOIN events AS cell ON cell.run = score.run AND cell.kind = 'cell' AND cell.cell = score.cell"
+    " WHERE score.run = ? AND score.kind = 'score' AND score.body ->> '$.rules' = ?"
 )
 _PLAN = "SELECT body FROM events WHERE run = ? AND kind = 'plan'"
 
@@ -92,34 +100,43 @@ def read_records(
     Under the rule set of a judge whose grades joined the run, the case's gold is another suite's, and none is given:
     each cell is of the arm "graded".
     """
-    plan = Plan.model_validate_json(rows(_PLAN, (run,))[0]["body"])
-    judged = rules.judge is not None
-    golds = _golds(ledger, plan.model_copy(update={"fixtures": []}) if judged else plan)
-    query, of = (_CONFIRMS, (run, rules.label)) if rules.judge is None else (
-        _JUDGED, (rules.judge["run"], rules.judge["rules"])
-    )  # fmt: skip
+    judge = rules.judge
+    golds = _golds(ledger, rows, run if judge is None else judge["run"])
+    query, of = (_CONFIRMS, (run, rules.label)) if judge is None else (_JUDGED, (judge["run"], judge["rules"]))
     confirms = {int(row["seq"]): json.loads(row["body"]) for row in rows(query, of)}
-    return [
-        _record({**row, "arm": _GRADED} if judged else row, confirms, golds)
-        for row in rows(_CELLS, (run, rules.label)) if cells is None or row["cell"] in cells
-    ]  # fmt: skip
+    found = [row for row in rows(_CELLS, (run, rules.label)) if cells is None or row["cell"] in cells]
+    if judge is None:
+        return [_record(row, confirms, golds.get((row["fixture"], row["case"]))) for row in found]
+    shown = {int(row["seq"]): (row["fixture"], row["case"]) for row in rows(_JUDGED_CELLS, of)}
+    return [_joined(row, confirms, shown, golds, judge["candidate"]) for row in found]
 
 
-def _golds(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], Case]:
-    """The frozen cases, without those of a fixture that a redaction withholds."""
+def _golds(ledger: Ledger, rows: Rows, run: str) -> Mapping[tuple[str, str], Case]:
+    """A run's frozen cases, without those of a fixture that a redaction withholds."""
     found: dict[tuple[str, str], Case] = {}
-    for fixture in plan.fixtures:
-        try:
-            found |= thaw_cases(ledger, plan.model_copy(update={"fixtures": [fixture]}))
-        except HarnessError:
-            continue
+    for row in rows(_PLAN, (run,)):
+        plan = Plan.model_validate_json(row["body"])
+        for fixture in plan.fixtures:
+            with suppress(HarnessError):
+                found |= thaw_cases(ledger, plan.model_copy(update={"fixtures": [fixture]}))
     return found
 
 
-def _record(
-    row: Mapping[str, Any], confirms: Mapping[int, Mapping[str, Any]], golds: Mapping[tuple[str, str], Case]
+def _joined(
+    row: Mapping[str, Any], confirms: Mapping[int, Mapping[str, Any]], shown: Mapping[int, tuple[str, str]],
+    cases: Mapping[tuple[str, str], Case], judge: str,
 ) -> Record:  # fmt: skip
-    case = golds.get((row["fixture"], row["case"]))
+    """A cell as a judge's grade of it has it; `cases` are the judge's own, which tell what it was shown."""
+    own = next((shown[seq] for seq in json.loads(row["causes"] or "[]") if seq in shown), None)
+    record = _record({**row, "arm": _GRADED}, confirms, None)
+    return replace(record, judge=judge, asked=own is not None, reference=_reference(cases.get(own) if own else None))
+
+
+def _reference(case: Case | None) -> bool | None:
+    return None if case is None else isinstance(case.input, Mapping) and "reference" in case.input
+
+
+def _record(row: Mapping[str, Any], confirms: Mapping[int, Mapping[str, Any]], case: Case | None) -> Record:
     rests_on = next((confirms[seq] for seq in json.loads(row["causes"] or "[]") if seq in confirms), None) or {}
     return Record(
         **{name: row[name] for name in _PLAIN},
@@ -127,5 +144,5 @@ def _record(
         blocked_by=tuple(json.loads(row["blocked_by"] or "[]")),
         findings=cast("Sequence[JSON]", rests_on.get("findings", ())),
         rejections=cast("Sequence[JSON]", rests_on.get("rejections", ())),
-        gold=None if case is None else case.gold,
+        gold=None if case is None else case.gold, reference=_reference(case),
     )  # fmt: skip

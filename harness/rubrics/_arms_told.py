@@ -191,12 +191,13 @@ def _value(each: Seen, what: str, rubric: Rubric) -> str:
 def live(seen: Sequence[Seen]) -> Iterator[StudyTable]:
     """What the judge gave to texts that nobody has graded: written by a live target, or another run's answers."""
     for arm, title, about in (
-        ("trigger", "Trigger: texts of a live target", "Texts that a target wrote just now, graded blind"),
-        ("graded", "Graded answers", "Answers of another run, graded blind"),
+        ("trigger", "Trigger: texts of a live target", "Texts that a target wrote just now"),
+        ("graded", "Graded answers", "Answers of another run"),
     ):
         mine = [each for each in seen if each.condition in ("live", "graded") and each.arm == arm]
         if not mine:
             continue
+        came = [each for each in mine if each.replied]
         read = [each for each in mine if each.measured]
         rows: list[tuple[Cell, ...]] = [
             (f"verdict: {name}", *rate_of((each.text, each.verdict == name) for each in read).cells)
@@ -205,12 +206,24 @@ def live(seen: Sequence[Seen]) -> Iterator[StudyTable]:
         rows.append(("a flag was raised", *rate_of((each.text, bool(each.flags)) for each in read).cells))
         share, low, high = mean_of((each.text, each.share) for each in read if each.share is not None)
         rows.append(("mean share of the score", None, len(read), share, low, high))
-        rows.append(("unmeasured", *rate_of((each.text, not each.measured) for each in mine).cells))
+        rows.append(("reply can't be read", *rate_of((each.text, not each.measured) for each in came).cells))
+        rows.append(("no reply", *rate_of((each.text, not each.replied) for each in mine).cells))
         yield StudyTable(
-            title, f"{about}: no oracle says what they deserve, so nothing here is right or wrong.",
+            title, f"{about}, {_how(mine)}: no oracle says what they deserve, so nothing here is right or wrong.",
             (Column("what"), *RATE), tuple(rows),
             ("Never to be pooled with arms that have an oracle: these are figures of the target and the judge at once,"
              " and can't tell one from the other.",
-             "Unmeasured is what has no grade, of all that were planned: the judge's reply never came or can't be read,"
-             " or there was no answer to show it, which says nothing of the judge. What blocks names the reasons."),
+             "What can't be read is counted of the replies that came. No reply is counted of all that were planned: the"
+             " judge was asked and gave none, or nobody showed it the answer, or there was no answer to show, which says"
+             " nothing of the judge. What blocks names the reasons."),
         )  # fmt: skip
+
+
+def _how(mine: Sequence[Seen]) -> str:
+    """What the judge was shown beside the texts, as their cases say."""
+    asked = [each.record.reference for each in mine if each.record.asked]
+    ways = {True: "shown the case's gold as a reference", False: "graded blind", None: "shown what is withheld now"}
+    counts = {said: asked.count(way) for way, said in ways.items() if way in asked}
+    if len(counts) < 2:
+        return next(iter(counts), "shown to nobody yet")
+    return ", ".join(f"{count} of {len(asked)} {said}" for said, count in counts.items())

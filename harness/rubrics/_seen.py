@@ -13,6 +13,7 @@ from harness.suites.rubric._case import gold_under, vector_of
 __all__ = ["Seen", "see", "shown_vector"]
 
 _GRADED = ("graded", "trigger")
+_NO_REPLY = ("error", "not_asked", "fate_unknown", "incomplete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,11 @@ class Seen:
     def measured(self) -> bool:
         """Whether the judge's reply could be read."""
         return not self.why
+
+    @property
+    def replied(self) -> bool:
+        """Whether a whole reply of the judge came, readable or not; none did where it was shown nothing."""
+        return self.record.asked and (self.measured or self.record.status not in _NO_REPLY)
 
     @property
     def shown_verdict(self) -> str:

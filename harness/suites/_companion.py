@@ -53,6 +53,10 @@ class Record:
 
     `findings` and `rejections` are the last confirm event's, empty where there is none; `gold` is the frozen case's,
     None where a redaction withholds it. `outcome` is "unmeasured" where there is no measurement.
+
+    `judge` is whose grade joined the run, empty where the run's own stages scored; `asked` says whether that judge was
+    shown the cell at all. `reference` says whether the case, as it was asked, shows a reference; None where nobody
+    knows.
     """
 
     cell: int
@@ -74,6 +78,9 @@ class Record:
     findings: Sequence[JSON]
     rejections: Sequence[JSON]
     gold: JSON
+    judge: str = ""
+    asked: bool = True
+    reference: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

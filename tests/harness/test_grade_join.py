@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -182,13 +182,37 @@ def test_an_answer_that_came_after_its_grade_has_none(bench: Bench) -> None:
     assert grades(bench, run, label(bench.grade(run)))["hail"] == ("graded", "", "pass")
 
 
-def test_what_the_target_never_answered_is_said_of_no_reply_of_the_judge(bench: Bench) -> None:
-    done = bench.grade(bench.run())
-    (study,) = done.board.data["study"] if done.board else ()
-    tables = {each["title"]: each for each in study["tables"]}
-    rows = {row[0]: row[1:3] for row in tables["Graded answers"]["rows"]}
-    assert (rows["unmeasured"], rows["verdict: pass"]) == ([2, 4], [2, 2])
-    assert "unreadable" not in json.dumps(study)
+def graded_answers(done: GradeDone) -> Mapping[str, Any]:
+    """The table of the graded run's board, its rows by what they count."""
+    study = done.board.data["study"][-1] if done.board else {"tables": ()}
+    table = next(each for each in study["tables"] if each["title"] == "Graded answers")
+    return {"about": table["about"], **{row[0]: tuple(row[1:3]) for row in table["rows"]}}
+
+
+def test_what_nobody_showed_to_the_judge_is_said_of_no_reply_of_it(bench: Bench) -> None:
+    run = bench.run()
+    rows = graded_answers(bench.grade(run))
+    assert (rows["verdict: pass"], rows["reply can't be read"], rows["no reply"]) == ((2, 2), (0, 2), (2, 4))
+    limited = graded_answers(bench.grade(run, model="other", options={"limit": 1}))
+    assert (limited["verdict: pass"], limited["reply can't be read"], limited["no reply"]) == ((1, 1), (0, 1), (3, 4))
+
+
+def test_a_reply_that_came_and_cant_be_read_is_counted_of_those_that_came(bench: Bench) -> None:
+    rows = graded_answers(bench.grade(bench.run(), judge(9)))
+    assert (rows["verdict: pass"], rows["reply can't be read"], rows["no reply"]) == ((0, 0), (2, 2), (2, 4))
+
+
+def test_an_answer_that_was_graded_beside_its_gold_isnt_said_to_be_graded_blind(bench: Bench) -> None:
+    run = bench.run(limit=2)
+    assert graded_answers(bench.grade(run))["about"].startswith("Answers of another run, graded blind:")
+    done = bench.grade(run, model="other", reference=True)
+    with bench.ledger() as ledger:
+        reports = [read_report(ledger, run, [done.joined[0].label]), read_report(ledger, done.finished.run)]
+    for report in reports:
+        (study,) = report.data["study"]
+        assert "graded blind" not in json.dumps(study)
+        about = next(each["about"] for each in study["tables"] if each["title"] == "Graded answers")
+        assert about.startswith("Answers of another run, shown the case's gold as a reference:")
 
 
 # What doesn't follow from the judge's own score is found

@@ -227,7 +227,7 @@ def test_grades_that_joined_another_run_have_no_oracle_and_stand_alone(tmp_path:
         rows = tables["Graded answers"]
         assert rows["verdict: pass"]["k"] == 2
         assert rows["mean share of the score"]["share"] == 1.0
-        assert {row["n"] for name, row in rows.items() if name != "unmeasured"} == {2}
+        assert {row["n"] for name, row in rows.items() if name != "no reply"} == {2}
 
 
 def test_what_a_live_target_wrote_is_told_apart_from_every_arm_with_an_oracle(tmp_path: Path) -> None:
