@@ -140,8 +140,8 @@ def _of_flags(flags: Flags, notes: list[str]) -> Matrix:
         return Matrix([judge], flags.prompts, flags.parameters, {}, bool(flags.stream))
     if not flags.engines:
         raise UsageError(
-            "name whom to ask: --engine provider/model, such as --engine openai/gpt-4.1-mini, or models in"
-            f" {EVAL_FILE} (read without a SUITE); --engine replay/ledger.db asks the recorded history"
+            "name whom to ask: --engine provider/model, such as --engine openai/gpt-4.1-mini,"
+            f"{_under_judge(flags.suite)} or models in {EVAL_FILE} (read without a SUITE); --engine replay/ledger.db asks the recorded history"
         )
     engines = list(flags.engines)
     urls = _addresses(flags.base_urls, len(engines))
@@ -167,6 +167,12 @@ def _judge_of(suite: str, flags: Flags, notes: list[str]) -> Row | None:
         at = f" at {address}" if address and not flags.base_urls else ""
         notes.append(f"asking {made.engine}{at}, as [judge] in {_show(loaded.folder / 'suite.toml')} says")
     return Row(made.engine, address)
+
+
+def _under_judge(suite: str) -> str:
+    """Where a suite of judging may name its judge, for a message."""
+    loaded = find_made(suite)
+    return f" or engine under [judge] in {_show(loaded.folder / 'suite.toml')}," if loaded else ""
 
 
 def _over(flags: Flags, file: EvalFile) -> tuple[Flags, list[str]]:

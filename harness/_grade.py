@@ -38,7 +38,7 @@ from harness._suite import Fixture, Suite, load_suite
 from harness._thaw import thaw_cases
 from harness._written import is_written, write_job
 from harness.engines import ask_server, is_replay
-from ledger import Ledger, run_is_held, standing_of
+from ledger import Ledger, printable, run_is_held, standing_of
 
 __all__ = ["GradeDone", "GradeJob", "grade_estimate", "grade_job", "judge_suite", "run_to_grade"]
 
@@ -113,7 +113,10 @@ def judge_suite(reference: str, engines: Sequence[str], urls: Sequence[str]) -> 
     if engines:
         return suite, list(engines), list(urls)
     if not suite.made.engine:
-        raise UsageError(f"name the judge: --engine provider/model, for suite {suite.name} names none under [judge]")
+        raise UsageError(
+            f"name the judge: --engine provider/model, or engine under [judge] in"
+            f" {printable(str(suite.folder / 'suite.toml'))}, which names none"
+        )
     return suite, [suite.made.engine], list(urls) or ([suite.made.base_url] if suite.made.base_url else [])
 
 

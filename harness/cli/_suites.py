@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, table
+from ledger import printable
+from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, table, tell
+
+if TYPE_CHECKING:
+    from harness._suite import Fixture, Suite
 
 __all__ = ["freeze", "suites"]
 
 
 def suites(as_json: AsJson = False) -> int:
-    """List the suites under fixtures/, with their fixtures and rule sets; a variant says which suite it extends."""
+    """List the suites under fixtures/, with their fixtures and rule sets; a variant says which suite it extends. Exit 2
+    when one of them can't be run, which is said beside the others."""
+    from harness._errors import HarnessError
+    from harness._job import load_rule_sets
     from harness._suite import list_suites, load_suite
 
-    rows = [(name, *load_suite(name)) for name in list_suites()]
+    rows: list[tuple[str, Suite, tuple[Fixture, ...]]] = []
+    faults: dict[str, str] = {}
+    for name in list_suites():
+        try:
+            suite, fixtures = load_suite(name)
+            load_rule_sets(suite, [*suite.rule_names, *suite.own_rules])
+        except HarnessError as error:
+            faults[name] = printable(str(error))
+        else:
+            rows.append((name, suite, fixtures))
+    status = 2 if faults else 0
     if as_json:
         emit_json(
             {
@@ -28,12 +45,13 @@ def suites(as_json: AsJson = False) -> int:
                         "rules": list(suite.rule_names),
                     }
                     for name, suite, fixtures in rows
-                ]
+                ],
+                "faults": [{"suite": name, "fault": fault} for name, fault in faults.items()],
             }
         )
-        return 0
+        return status
     words = Words(as_json=False)
-    if not rows:
+    if not rows and not faults:
         words("There is no suite under fixtures/ here; a suite's folder can be named by its path instead.")
         return 0
     cells = [
@@ -42,9 +60,11 @@ def suites(as_json: AsJson = False) -> int:
          ", ".join(suite.rule_names)]
         for name, suite, fixtures in rows
     ]  # fmt: skip
-    for line in table(["suite", "fixtures (cases)", "rule sets"], cells):
+    for line in table(["suite", "fixtures (cases)", "rule sets"], cells) if cells else ():
         words(line)
-    return 0
+    for name, fault in faults.items():
+        tell(f"error: {printable(name)} can't be run: {fault}")
+    return status
 
 
 def freeze(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness._errors import SuiteError
+from harness._errors import RulesError, SuiteError
+from harness._rules import ruleset_from_frozen
 from harness.rubrics._cases import cases_of_arms
 from harness.rubrics._files import shown
 from harness.rubrics._fill import BUILT_IN, prompt_file
@@ -18,6 +20,7 @@ from harness.suites._companion import Made
 __all__ = ["make", "prompt", "remake"]
 
 _T = TypeVar("_T")
+_STAGES = "rubric"
 
 
 def make(folder: Path, values: Mapping[str, Any]) -> Made:
@@ -27,6 +30,8 @@ def make(folder: Path, values: Mapping[str, Any]) -> Made:
 
 def _made(manifest: Manifest) -> Made:
     rules = rule_files(manifest)
+    for name, file in rules.items():
+        _check_rules(manifest, name, file)
     fixtures = cases_of_arms(manifest)
     for name in manifest.rule_names:
         if name not in rules:
@@ -46,6 +51,24 @@ def _made(manifest: Manifest) -> Made:
         base_url=manifest.base_url,
         trigger={name: manifest.tasks[name] for name in manifest.arms.trigger},
     )
+
+
+def _check_rules(manifest: Manifest, name: str, file: bytes) -> None:
+    """Raises SuiteError for a rule file that no run could use: what it says itself, or the manifest's bars in it."""
+    path = manifest.base / "rules" / f"{name}.toml"
+    if fault := _fault_of(name, file):
+        raise SuiteError(f"{shown(path) if path.is_file() else manifest.table.file}: {fault}")
+
+
+@lru_cache(maxsize=64)
+def _fault_of(name: str, file: bytes) -> str:
+    """Why a whole rule file can't be read, or "". A suite is loaded more than once in a process, its rules are few."""
+    try:
+        # Only whether it can be read matters here, so the sources of a digest aren't collected.
+        ruleset_from_frozen(name, file, _STAGES, {})
+    except RulesError as error:
+        return str(error)
+    return ""
 
 
 def remake(folder: Path, values: Mapping[str, Any], file: bytes) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from harness.cli import app
 from ledger import Ledger
 from ledger.cli import run_app
-from tests.harness.rubrics.ramps import MANIFEST, changed, ramps
+from tests.harness.rubrics.ramps import FILES, MANIFEST, changed, ramps
 from tests.harness.rubrics.test_extends import VARIANT, variant
 from tests.harness.servers import ScriptedServer, base_url, json_reply, openai_answer
 
@@ -59,6 +59,32 @@ def test_a_folder_is_frozen_and_a_changed_control_is_refused_with_the_ledger_unt
     assert err.count("BLAKE3") == 1 and "calm has the digest" in err and "thin has" in err
     call("run", "./elsewhere", *NOWHERE, "--db", "new.db", status=4)
     assert head_of("mine.db") == before and not Path("new.db").exists()
+
+
+def test_suites_lists_what_is_sound_and_tells_of_each_that_is_not(call: Call) -> None:
+    ramps(Path("fixtures/ramps"))
+    ramps(Path("fixtures/stairs"), MANIFEST.replace('"ramps"', '"stairs"') + '[[bars]]\nbar = "rigth >= 90%"\n')
+    files = {**FILES, "rules/fenced.toml": "reed = 1"}
+    ramps(Path("fixtures/walls"), MANIFEST.replace('"ramps"', '"walls"'), files)
+    out, err = call("suites", status=2)
+    assert "ramps" in out and "stairs" not in out and "walls" not in out
+    said = [line for line in err.splitlines() if "can't be run" in line]
+    assert ["rigth" in said[0] and "stairs/suite.toml" in said[0], "fenced.toml" in said[1]] == [True, True]
+    found = json.loads(call("suites", "--json", status=2)[0])
+    assert [each["suite"] for each in found["suites"]] == ["ramps"]
+    assert [each["suite"] for each in found["faults"]] == ["stairs", "walls"]
+
+
+def test_a_bar_of_nothing_is_told_before_anybody_is_said_to_be_asked(call: Call) -> None:
+    ramps(Path("fixtures/ramps"), MANIFEST + '[[bars]]\nbar = "rigth >= 90%"\n')
+    _, err = call("run", "ramps", "--db", "new.db", status=2)
+    assert "expected one of" in err and "'rigth'" in err and "asking" not in err and not Path("new.db").exists()
+
+
+def test_without_a_judge_the_message_names_where_a_suite_names_its_own(call: Call) -> None:
+    ramps(Path("fixtures/ramps"), MANIFEST.split("[judge]")[0] + "[sampling]" + MANIFEST.split("[sampling]")[1])
+    _, err = call("run", "ramps", "--db", "new.db", status=2)
+    assert "or engine under [judge] in fixtures/ramps/suite.toml, or models in eval.toml" in err
 
 
 def test_suites_names_variants_by_their_folder_and_says_what_they_extend(call: Call) -> None:
