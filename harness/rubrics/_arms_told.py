@@ -10,16 +10,20 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 
 from harness.judging import Rubric
-from harness.rubrics._rates import RATE, Cell, mean_of, rate_of, shown_range
+from harness.rubrics._rates import RATE, Cell, Rate, mean_of, rate_of, shown_range
 from harness.rubrics._seen import Seen, shown_vector
 from harness.suites._companion import Column, StudyTable
 
-__all__ = ["calibration", "live", "repeatability"]
+__all__ = ["calibration", "epochs", "live", "repeatability"]
 
 _VERDICTS = ("pass", "fail", "blocked")
 _SMALL = (
     "So many texts say what this judge does on texts like these, written for this corpus; the interval takes them as"
     " drawn from such texts, and knows nothing of others."
+)
+_ONE_CLUSTER = (
+    "The interval takes a text with all its repeats as one: repeats of a text aren't independent. At temperature zero a"
+    " server may repeat itself word for word, which says nothing of how firm the judgement is."
 )
 
 
@@ -54,9 +58,12 @@ def _agreement(mine: Sequence[Seen], rubric: Rubric) -> StudyTable:
         (Column("what"), *RATE, Column("mean difference", "decimal"), Column("mean distance", "decimal")),
         tuple(rows),
         (
-            "Difference is the judge's score less the oracle's: above zero the judge is lenient. Where no reply came,"
-            " or none that can be read, the cell is in no line but the last, and counts neither for the judge nor"
-            " against it.",
+            "Quality is pass or fail, as the scores come to it under the rubric's policy; the verdict is that quality,"
+            " or blocked where a flag is raised. The whole vector agrees where every criterion's score does.",
+            "Difference is the judge's score less the oracle's, in points of the criterion's scale: above zero the"
+            " judge is lenient. Distance is the same without its sign, so that too high and too low don't cancel out."
+            " Where no reply came, or none that can be read, the cell is in no line but the last, and counts neither"
+            " for the judge nor against it.",
             _SMALL,
         ),
     )
@@ -142,41 +149,72 @@ def _spread(counts: dict[Hashable, int] | dict[int, int] | dict[str, int] | Coun
 
 
 def _flicker(texts: dict[str, list[Seen]], rubric: Rubric) -> StudyTable:
+    rows, warns, held = _differing(texts, rubric, "")
+    return StudyTable(
+        "Repeatability: how often a repeat differs",
+        "Of all repeats, how many differ from the most frequent value of their text; a text with fewer than two"
+        " readable repeats can't tell and is left out.",
+        (Column("what"), Column("texts that differ", "count"), Column("texts", "count"), *RATE),
+        tuple((what, moved, held, *rate.cells) for what, moved, rate in rows),
+        (_ONE_CLUSTER,),
+        tuple(warns),
+    )  # fmt: skip
+
+
+def epochs(seen: Sequence[Seen], rubric: Rubric) -> Iterator[StudyTable]:
+    """What the judge gives to the very same request in another epoch, each arm apart; nothing without epochs."""
+    arms: dict[str, dict[str, list[Seen]]] = {}
+    for each in seen:
+        # A joined grade's epochs are the target's: other answers to the case, and no repeats of the judge's.
+        if each.condition not in ("", "repeat") and not each.record.judge:
+            arms.setdefault(each.arm, {}).setdefault(each.record.case, []).append(each)
+    lines: list[tuple[Cell, ...]] = []
+    warns: list[str] = []
+    for arm, texts in arms.items():
+        if any(len({each.record.epoch for each in every}) > 1 for every in texts.values()):
+            rows, said, held = _differing(texts, rubric, f"in the epochs of {arm}, ")
+            lines += [(arm, what, moved, held, *rate.cells) for what, moved, rate in rows]
+            warns += said
+    if lines:
+        yield StudyTable(
+            "Epochs: how often a repeat differs",
+            "Of all epochs of the very same request, how many differ from the most frequent value of their text, arm by"
+            " arm; a text with fewer than two readable epochs can't tell and is left out.",
+            (Column("arm"), Column("what"), Column("texts that differ", "count"), Column("texts", "count"), *RATE),
+            tuple(lines), (_ONE_CLUSTER,), tuple(warns),
+        )  # fmt: skip
+
+
+def _differing(
+    texts: dict[str, list[Seen]], rubric: Rubric, where: str
+) -> tuple[list[tuple[str, int, Rate]], list[str], int]:
+    """What differs among repeats of a text: in how many texts, and how many of all repeats; a warning where the verdict
+    or the vector does; and how many texts can tell."""
     read = {name: [each for each in every if each.measured] for name, every in texts.items()}
     held = {name: some for name, some in read.items() if len(some) > 1}
 
     def apart(what: str) -> list[tuple[str, bool]]:
         """Of each text's repeats, whether it is another than the most frequent one."""
         found: list[tuple[str, bool]] = []
-        for name, some in held.items():
+        for some in held.values():
             values = [_value(each, what, rubric) for each in some]
             ((most, _),) = Counter(values).most_common(1)
-            found += [(name, value != most) for value in values]
+            found += [(each.text, value != most) for each, value in zip(some, values, strict=True)]
         return found
 
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[str, int, Rate]] = []
     warns: list[str] = []
     for what in ("verdict", "whole vector", *rubric.ids):
-        hits = apart(what)
-        moved = {name for name, hit in hits if hit}
-        rate = rate_of(hits)
-        rows.append((what, len(moved), len(held), *rate.cells))
+        rate = rate_of(apart(what))
+        moved = sum(len({_value(each, what, rubric) for each in some}) > 1 for some in held.values())
+        rows.append((what, moved, rate))
         if moved and what in ("verdict", "whole vector"):
             warns.append(
-                f"the judge isn't stable: {rate.k} of {rate.n} repeats have another {what} than the most frequent one"
-                f" of their text (95% interval over texts {shown_range(rate.low, rate.high)}), in {len(moved)} of"
-                f" {len(held)} texts; that fails no bar"
+                f"the judge isn't stable: {where}{rate.k} of {rate.n} repeats have another {what} than the most"
+                f" frequent one of their text (95% interval over texts {shown_range(rate.low, rate.high)}), in {moved}"
+                f" of {len(held)} texts; that fails no bar"
             )
-    return StudyTable(
-        "Repeatability: how often a repeat differs",
-        "Of all repeats, how many differ from the most frequent value of their text; a text with fewer than two"
-        " readable repeats can't tell and is left out.",
-        (Column("what"), Column("texts that differ", "count"), Column("texts", "count"), *RATE),
-        tuple(rows),
-        ("The interval takes a text with all its repeats as one: repeats of a text aren't independent. At temperature"
-         " zero a server may repeat itself word for word, which says nothing of how firm the judgement is.",),
-        tuple(warns),
-    )  # fmt: skip
+    return rows, warns, len(held)
 
 
 def _value(each: Seen, what: str, rubric: Rubric) -> str:
@@ -213,9 +251,9 @@ def live(seen: Sequence[Seen]) -> Iterator[StudyTable]:
             (Column("what"), *RATE), tuple(rows),
             ("Never to be pooled with arms that have an oracle: these are figures of the target and the judge at once,"
              " and can't tell one from the other.",
-             "What can't be read is counted of the replies that came. No reply is counted of all that were planned: the"
-             " judge was asked and gave none, or nobody showed it the answer, or there was no answer to show, which says"
-             " nothing of the judge. What blocks names the reasons."),
+             "What can't be read is counted of the replies that came. No reply is counted of all that were planned:"
+             " the judge was asked and gave none, or nobody showed it the answer, or there was no answer to show, which"
+             " says nothing of the judge. What blocks names the reasons."),
         )  # fmt: skip
 
 
