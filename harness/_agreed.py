@@ -20,9 +20,11 @@ from harness._who_judged import VERDICT, Voice, judges_in, people_in
 from harness.suites._companion import Column, StudyTable
 from ledger import Ledger
 
-__all__ = ["agreement_in", "agreement_study", "agreement_tables", "labels_in"]
+__all__ = ["EVERY_CANDIDATE", "EVERY_JUDGE", "agreement_in", "agreement_study", "agreement_tables", "labels_in"]
 
-_EVERY_JUDGE = "all who judged"
+EVERY_JUDGE = "all who judged"
+EVERY_CANDIDATE = "every candidate"
+"""Whose cells, and under which rules, tables of agreement are: in the words of a report."""
 _MOST_LISTED = 200
 _MOST_NAMED = 40
 _FEW = 30
@@ -69,7 +71,7 @@ def agreement_study(
     if not tables:
         return []
     labels = [each.seq for each in stored_labels(ledger, rows, run) if each.data is not None]
-    return [{"rules": _EVERY_JUDGE, "candidate": "every candidate", "tables": tables, "labels": labels}]
+    return [{"rules": EVERY_JUDGE, "candidate": EVERY_CANDIDATE, "tables": tables, "labels": labels}]
 
 
 def labels_in(data: Mapping[str, Any]) -> list[int]:
@@ -79,7 +81,7 @@ def labels_in(data: Mapping[str, Any]) -> list[int]:
 
 def agreement_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The tables of agreement in a report's data."""
-    return [table for each in data.get("study", ()) if each["rules"] == _EVERY_JUDGE for table in each["tables"]]
+    return [table for each in data.get("study", ()) if each["rules"] == EVERY_JUDGE for table in each["tables"]]
 
 
 # Tables
@@ -169,11 +171,24 @@ def _left_out(one: Voice, other: Voice) -> Iterable[str]:
     for voice, has, lacks in ((one, theirs, mine), (other, mine, theirs)):
         missing = sorted(has - lacks)
         if missing:
-            named = [
-                f"{cell} ({voice.unmeasured[cell]})" if cell in voice.unmeasured else str(cell) for cell in missing
-            ]
-            more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-            yield f"Nothing by {voice.name} of cells {', '.join(named[:_MOST_NAMED])}{more}."
+            yield f"Nothing by {voice.name} of cells {_ranges(missing, voice.unmeasured)}."
+
+
+def _ranges(cells: Sequence[int], why: Mapping[int, str]) -> str:
+    """Cells as ranges, each with why there is nothing of it where that is known; of very many, the first."""
+    runs: list[tuple[int, int, str]] = []
+    for cell in cells:
+        said = why.get(cell, "")
+        if runs and runs[-1][1:] == (cell - 1, said):
+            runs[-1] = (runs[-1][0], cell, said)
+        else:
+            runs.append((cell, cell, said))
+    named = [
+        (str(first) if first == last else f"{first}–{last}") + (f" ({said})" if said else "")
+        for first, last, said in runs[:_MOST_NAMED]
+    ]
+    left = sum(last - first + 1 for first, last, _ in runs[_MOST_NAMED:])
+    return ", ".join(named) + (f" and {left} more" if left else "")
 
 
 def _crossed(pairs: Sequence[tuple[Voice, Voice]]) -> StudyTable:

@@ -43,6 +43,15 @@ class UsageError(HarnessError):
     """What a person gave can't be used; the message says what, where, and how to mend it."""
 
 
+class RowsError(UsageError):
+    """Rows of a file can't be used. `lines` says the same as the message, a row a line, for whoever shows lines."""
+
+    def __init__(self, about: str, rows: Sequence[str], more: int) -> None:
+        left = [f"and {more} more"] if more else []
+        super().__init__(f"{about} {'; '.join([*rows, *left])}")
+        self.lines = (about, *rows, *left)
+
+
 class SuiteError(UsageError):
     """A suite, one of its fixtures, or its prompt can't be loaded."""
 

@@ -18,7 +18,6 @@ from harness._label_store import record_labels
 from harness._labels import LabelFile, Scale
 from harness._new_rows import file_bytes
 from harness._replies import read_plan
-from harness._report import RunReport, read_report
 from harness._rules import RuleSet
 from harness._sides import named_labels
 from harness._suite import load_suite
@@ -35,8 +34,8 @@ _JUDGED = "rubric"
 
 @dataclass(frozen=True)
 class Labelled:
-    """A file of labels on record as event `event`, made now or `appended` before; and the agreement on the run's
-    answers with everybody who judged or labelled them, `report` being the run's under the rule sets of its judges."""
+    """A file of labels on record as event `event`, `appended` now or there before; and the agreement on the run's
+    answers with everybody who judged or labelled them. `judged` says whether any judge's grades stand in the run."""
 
     run: str
     event: int
@@ -45,14 +44,14 @@ class Labelled:
     people: tuple[str, ...]
     criteria: tuple[str, ...]
     tables: tuple[StudyTable, ...]
-    report: RunReport | None
+    judged: bool
 
     def sentences(self) -> list[str]:
         """What people are told of it."""
         people = f"{len(self.people)} {'person' if len(self.people) == 1 else 'people'}"
         how = "on record as" if self.appended else "were on record already, as"
         said = [f"{self.labels} labels by {people} on run {self.run} {how} event {self.event}"]
-        if self.report is None:
+        if not self.judged:
             said.append(
                 f"no judge's grades stand in run {self.run} yet; `harness grade {self.run} --judge SUITE` asks one, and"
                 " shows how far it agrees"
@@ -97,8 +96,7 @@ def _labelled(
     ledger: Ledger, run: str, judges: Mapping[str, RuleSet], found: LabelFile, event: int, *, appended: bool
 ) -> Labelled:  # fmt: skip
     tables = agreement_tables(ledger, lambda query, given=(): ledger.rows(over_views(query), given), run, judges)
-    report = read_report(ledger, run, list(judges)) if judges else None
-    return Labelled(run, event, appended, len(found.labels), found.raters, found.criteria, tables, report)
+    return Labelled(run, event, appended, len(found.labels), found.raters, found.criteria, tables, bool(judges))
 
 
 def _judges(ledger: Ledger, run: str) -> dict[str, RuleSet]:

@@ -1,7 +1,8 @@
 """Labels that people gave to a run's answers, as a table has them: one row a cell and rater.
 
     cell                     the cell of the graded run; or
-    case                     the id of its case, with `fixture`, `candidate`, `epoch` where that alone is several cells
+    case                     the id of its case, or FIXTURE/ID as reports have it; with `fixture`, `candidate`, `epoch`
+                             where that alone is several cells
     rater                    who labelled; optional, a file without it has one rater
     verdict                  pass or fail, in any case; empty where the rater gave none
     a criterion's id         a whole number on that criterion's scale; empty likewise
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
-from harness._errors import UsageError
+from harness._errors import RowsError, UsageError
 from harness._new_rows import Row, Table, read_csv
 from ledger import printable
 
@@ -109,10 +110,10 @@ def read_labels(
             continue
         labels.append(label)
     if bad:
-        more = f"; and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
-        raise UsageError(
-            f"{_show(path)}: {len(bad)} of {len(table.rows)} rows can't be taken as labels, so none was:"
-            f" {'; '.join(bad[:_SHOWN])}{more}"
+        raise RowsError(
+            f"{_show(path)}: {len(bad)} of {len(table.rows)} rows can't be taken as labels, so none was:",
+            bad[:_SHOWN],
+            max(0, len(bad) - _SHOWN),
         )
     if not labels:
         raise UsageError(f"{_show(path)}: expected one label a row, got no row at all")
@@ -147,6 +148,12 @@ def _criteria(table: Table, path: Path, scales: Mapping[str, Scale] | None) -> M
         )
     found = {each: each.removeprefix(_PREFIX) for each in columns if each not in _OWN}
     for column, name in found.items():
+        if scales is not None and not scales:
+            raise UsageError(
+                f"{_show(path)}: the column {column!a} may be a criterion, but no judge's grades stand in the run, so"
+                " nobody knows its criteria: grade the run first, or name the judge with --judge SUITE; without either,"
+                f" a column is one of {', '.join(PLACES)}, rater, verdict, note"
+            )
         if scales is not None and name not in scales:
             raise UsageError(
                 f"{_show(path)}: there is no criterion {name!a}; a column is one of {', '.join(PLACES)}, rater,"
@@ -174,6 +181,10 @@ def _finder(columns: Sequence[str], targets: Sequence[Target], run: str) -> Call
     by_case: dict[str, list[Target]] = {}
     for each in targets:
         by_case.setdefault(each.case, []).append(each)
+    # As a report calls a case; an id that is written like that itself goes before.
+    of_fixture: dict[str, list[Target]] = {}
+    for each in targets:
+        of_fixture.setdefault(f"{each.fixture}/{each.case}", []).append(each)
     of = f"run {run}" if run else "the run"
 
     def find(places: Mapping[str, str]) -> int:
@@ -185,13 +196,16 @@ def _finder(columns: Sequence[str], targets: Sequence[Target], run: str) -> Call
                 raise _Bad(f"{of} has no cell {given[:40]!a}; it has {there}")
             found = [target]
         elif "case" in places:
-            found = by_case.get(places["case"], [])
+            found = by_case.get(places["case"]) or of_fixture.get(places["case"], [])
         else:
             named = " and ".join(each for each in ("cell", "case") if each in columns)
             raise _Bad(f"{named} {'are' if ' ' in named else 'is'} empty, so nobody knows which answer this is about")
         for name, given in places.items():
             if name != "cell":
-                left = [each for each in found if str(getattr(each, name)) == given]
+                left = [
+                    each for each in found
+                    if str(getattr(each, name)) == given or (name == "case" and f"{each.fixture}/{each.case}" == given)
+                ]  # fmt: skip
                 if not left:
                     raise _Bad(_not_there(of, name, given, places, found))
                 found = left

@@ -18,7 +18,15 @@ from harness._session import UNFINISHED
 from harness._spend import spend_said, spend_tables
 from ledger import Ledger, over_views, printable, run_status, standing_scoreboard
 
-__all__ = ["RunReport", "StandingReport", "read_report", "read_standing", "render_report", "render_standing"]
+__all__ = [
+    "RunReport",
+    "StandingReport",
+    "read_report",
+    "read_standing",
+    "render_report",
+    "render_standing",
+    "render_study",
+]
 
 _WIDEST = 110
 _MOST_GROUPS = 50
@@ -369,6 +377,11 @@ def _table(
     for row in rows:
         table.add_row(*(_text(value) for value in row))
     return table
+
+
+def render_study(candidate: str, rules: str, tables: Sequence[Mapping[str, Any]]) -> Sequence[object]:
+    """Tables of a study alone for rich, as a report has them."""
+    return list(_study_tables({"candidate": candidate, "rules": rules, "tables": tables}))
 
 
 def _study_tables(found: Mapping[str, Any]) -> Iterator[object]:

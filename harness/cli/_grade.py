@@ -220,17 +220,19 @@ def _agreement(board: RunReport | None) -> dict[str, Any]:
 
 def _labels(target: str, labels: str, db: Path, *, as_json: bool) -> int:
     """Labels alone: nobody is asked."""
+    from harness._agreed import EVERY_CANDIDATE, EVERY_JUDGE
     from harness._errors import UsageError
     from harness._labelled import label_run
-    from harness.cli._report import show
+    from harness._report import render_study
+    from harness.cli._report import show_parts
 
     if not target:
         raise UsageError("name the RUN whose answers were labelled")
     found = label_run(target, Path(labels), db)
     if as_json:
         emit_json(found.as_json())
-    elif found.report is not None:
-        show(found.report)
+    else:
+        show_parts(render_study(EVERY_CANDIDATE, EVERY_JUDGE, [each.as_json() for each in found.tables]))
     for sentence in found.sentences():
         Words(as_json=as_json)(printable(sentence))
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -118,13 +119,18 @@ def _written(ledger: Ledger, found: RunReport, form: str | None, out: Path | Non
 
 def show(found: RunReport | StandingReport) -> None:
     """Print a report's tables on stdout."""
-    from rich.console import Console
-
     from harness._report import RunReport, render_report, render_standing
+
+    show_parts(render_report(found) if isinstance(found, RunReport) else render_standing(found))
+
+
+def show_parts(parts: Sequence[object]) -> None:
+    """Print what a report is rendered to for rich, on stdout."""
+    from rich.console import Console
 
     # Where no terminal sets a width (a pipe, a log), no table is squeezed into 80 columns.
     console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 120)
-    for part in render_report(found) if isinstance(found, RunReport) else render_standing(found):
+    for part in parts:
         # Not straight to stdout: rich ends the program with a status of its own where a pipe's reader has gone.
         with console.capture() as shown:
             console.print(part)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import cast
 
 import typer
 import typer.main
@@ -65,7 +66,11 @@ def _run(app: typer.Typer, name: str, arguments: list[str]) -> int:
 def _explain(problem: Exception) -> int:
     status = getattr(problem, "exit_status", None)
     if isinstance(status, int):
-        tell(f"error: {problem}")
+        # A file's many faults are a line each: what one line holds can still not pass for two.
+        first, *rest = cast("tuple[str, ...]", getattr(problem, "lines", ())) or (str(problem),)
+        tell(f"error: {first}")
+        for line in rest:
+            tell(f"  {line}")
         return status
     if isinstance(problem, typer.TyperException):
         context = getattr(problem, "ctx", None)

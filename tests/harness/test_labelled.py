@@ -119,6 +119,11 @@ def test_what_the_judge_couldnt_grade_and_what_nobody_labelled_is_left_out_and_n
     assert "Nothing by essays.openai-inspector of cells 2 (no_json)." in said and "Nothing by human of cells 4." in said
 
 
+def test_cells_that_are_left_out_are_told_as_ranges(bench: Bench, run: str) -> None:
+    said = notes(label(bench, run, "case,verdict\nfog,fail\n"), "Left out of: agreement with people")
+    assert said == "Nothing by human of cells 1–2, 4."
+
+
 def test_a_blocked_text_is_one_that_doesnt_pass(bench: Bench) -> None:
     run = bench.run(writer)
     bench.grade(run, lambda prompt: Answer('{"sound": 3, "plain": 1, "flags": ["steering"]}'))

@@ -57,6 +57,21 @@ def test_a_case_that_is_several_cells_is_refused_and_says_what_tells_them_apart(
     assert "2 cells of run r1 are of case 'rain': say which, by epoch or by cell" in said
 
 
+def test_a_case_may_be_called_as_reports_call_it() -> None:
+    cells = [*CELLS[:2], Target(3, "rain", "v1", "openai/small", 0), Target(4, "v0/snow", "v1", "openai/small", 0)]
+    found = read("case,verdict\nv0/rain,pass\nv1/rain,fail\n", cells)
+    assert [(each.cell, each.verdict) for each in found.labels] == [(1, "pass"), (3, "fail")]
+    assert read("case,verdict\nv0/snow,pass\n", cells).labels[0].cell == 4, "an id that is written so goes before"
+    assert read("cell,case,verdict\n3,v1/rain,pass\n", cells).labels[0].cell == 3
+    assert "cell 1 of run r1 is of case 'rain', not 'v1/rain'" in refused("cell,case,verdict\n1,v1/rain,pass\n", cells)
+    assert "run r1 has no cell with case 'v2/rain'" in refused("case,verdict\nv2/rain,pass\n", cells)
+
+
+def test_of_a_run_that_nobody_graded_the_message_says_what_tells_its_criteria() -> None:
+    with pytest.raises(UsageError, match=r"'sound' may be a criterion.*grade the run first, or.*--judge SUITE"):
+        read_labels(b"cell,sound\n1,3\n", Path("human.csv"), CELLS, {}, "r1")
+
+
 def test_every_bad_row_is_named_with_its_line_and_none_is_taken() -> None:
     text = (
         "cell,case,rater,verdict,sound\n"

@@ -70,6 +70,7 @@ def test_labels_alone_ask_nobody_and_the_same_file_again_appends_nothing(
     harness("grade", run, "--labels", "human.csv")
     shown = capsys.readouterr()
     assert "Agreement with people: every candidate under all who judged" in " ".join(shown.out.split())
+    assert "Every planned cell was measured" not in shown.out and "Spent" not in shown.out, "not the run's own report"
     assert f"2 labels by 1 person on run {run} on record as event" in shown.out + shown.err
     before = bench.rows("SELECT count(*) AS n FROM main.events")
     harness("grade", run, "--labels", "human.csv", "--json")
@@ -95,3 +96,12 @@ def test_what_doesnt_go_together_is_refused_in_a_sentence_and_nobody_is_asked(
         assert server.requests == []
     harness("grade", "--labels", "human.csv", status=2)
     assert "name the RUN whose answers were labelled" in capsys.readouterr().err
+
+
+def test_every_row_that_cant_be_taken_has_a_line_of_its_own(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    run = bench.run()
+    Path("human.csv").write_text("case,verdict\nrain,perhaps\nsnow,pass\nhail\\n,fail\n")
+    harness("grade", run, "--labels", "human.csv", status=2)
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first == "error: human.csv: 2 of 3 rows can't be taken as labels, so none was:"
+    assert second.startswith("  line 2: verdict: expected pass or fail") and third.startswith("  line 4: ")
