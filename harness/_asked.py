@@ -141,7 +141,8 @@ def _of_flags(flags: Flags, notes: list[str]) -> Matrix:
     if not flags.engines:
         raise UsageError(
             "name whom to ask: --engine provider/model, such as --engine openai/gpt-4.1-mini,"
-            f"{_under_judge(flags.suite)} or models in {EVAL_FILE} (read without a SUITE); --engine replay/ledger.db asks the recorded history"
+            f"{_under_judge(flags.suite)} or models in {EVAL_FILE} (read without a SUITE); --engine replay/ledger.db"
+            " asks the recorded history"
         )
     engines = list(flags.engines)
     urls = _addresses(flags.base_urls, len(engines))
