@@ -4,7 +4,7 @@ a, b            the judge chose the same text in either order
 tie             it said tie in either order
 inconsistent    what it said changed with the order: the same position twice, or a tie one way only. No win for
                 anybody, and no tie either: a judge that was sure one way and unsure the other way wasn't asked
-                which of the two it meant
+                which of the two it meant. A preference between two identical texts is one too, whatever it said
 unmeasured      one of the two replies couldn't be read, or was never asked for
 """
 
@@ -17,6 +17,7 @@ from typing import Literal, get_args
 
 from harness._json import JSON
 from harness._stats import wilson
+from harness.rubrics._rates import rate_of, shown_range
 from harness.suites._companion import Column, Record, StudyTable
 
 __all__ = ["JudgedPair", "PairOutcome", "pair_outcomes", "pair_tables"]
@@ -32,7 +33,8 @@ _MOST_LISTED = 200
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
     """One asking of one pair. `said` is what the judge said in either order: first, second, tie, or, where there is no
-    reading, why; `case` names what both texts answer, `epoch` counts askings of the same pair."""
+    reading, why; `case` names what both texts answer, `epoch` counts askings of the same pair. `same`: both texts are
+    one, so that nothing but the position tells them apart."""
 
     pair: str
     case: str
@@ -40,11 +42,17 @@ class JudgedPair:
     outcome: PairOutcome
     said: tuple[str, str]
     read: tuple[bool, bool]
+    same: bool = False
 
     @property
     def position(self) -> str:
         """The position that was chosen in both orders, or empty."""
         return self.said[0] if all(self.read) and self.said[0] == self.said[1] != "tie" else ""
+
+    @property
+    def by_position(self) -> bool:
+        """Whether where a text stood decided: one position in both orders, or any preference among identical texts."""
+        return bool(self.position) or (self.same and self.outcome == "inconsistent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +62,7 @@ class _Told:
     chose: str
     said: str
     case: str
+    shown: str = ""
 
 
 _NOT_PLANNED = _Told("", "not planned", "")
@@ -87,19 +96,21 @@ def _told(record: Record, gold: Mapping[str, JSON]) -> _Told:
     case = gold.get("case")
     named = case if isinstance(case, str) else ""
     if record.outcome == "unmeasured":
-        return _Told("", record.reason or record.status, named)
+        return _Told("", record.reason or record.status, named, record.input)
     chose = "tie" if record.verdict == "tie" else str(gold.get(record.verdict, ""))
-    return _Told(chose if chose in ("a", "b", "tie") else "", record.verdict, named)
+    return _Told(chose if chose in ("a", "b", "tie") else "", record.verdict, named, record.input)
 
 
 def _judged(pair: str, epoch: int, one: _Told, other: _Told) -> JudgedPair:
     outcome: PairOutcome = "inconsistent"
+    # The other order of two identical texts is the very same input.
+    same = bool(one.shown) and one.shown == other.shown
     if not one.chose or not other.chose:
         outcome = "unmeasured"
-    elif one.chose == other.chose:
+    elif one.chose == other.chose and (one.chose == "tie" or not same):
         outcome = next(each for each in get_args(PairOutcome) if each == one.chose)
     return JudgedPair(
-        pair, one.case or other.case, epoch, outcome, (one.said, other.said), (bool(one.chose), bool(other.chose))
+        pair, one.case or other.case, epoch, outcome, (one.said, other.said), (bool(one.chose), bool(other.chose)), same
     )
 
 
@@ -113,7 +124,7 @@ def pair_tables(records: Sequence[Record]) -> tuple[StudyTable, ...]:
     if not pairs:
         return ()
     tables = (
-        _outcomes(pairs, *_sides(records)),
+        _outcomes(pairs, records),
         _position(pairs, records),
         _detected(pairs, records),
         _undecided(pairs),
@@ -129,7 +140,9 @@ def _sides(records: Sequence[Record]) -> tuple[str, str]:
     return "", ""
 
 
-def _outcomes(pairs: Sequence[JudgedPair], a: str, b: str) -> StudyTable:
+def _outcomes(pairs: Sequence[JudgedPair], records: Sequence[Record]) -> StudyTable:
+    a, b = _sides(records)
+    beside, asked = sum(each.reference is True for each in records), len(records)
     counts = Counter(each.outcome for each in pairs)
     measured = len(pairs) - counts["unmeasured"]
     rows = [
@@ -141,6 +154,11 @@ def _outcomes(pairs: Sequence[JudgedPair], a: str, b: str) -> StudyTable:
         " other way is inconsistent.",
         f"n is the {measured} measured of the {len(pairs)} planned pairs; for the unmeasured, all that were planned.",
     ]
+    if any(each.same for each in pairs):
+        same = sum(each.same for each in pairs)
+        notes.append(f"{same} pairs are of two identical texts: a preference in one is inconsistent, and nobody's win.")
+    if beside:
+        notes.append(f"In {beside} of the {asked} cells the judge was shown the case's gold as a reference.")
     cases = Counter(each.case or each.pair for each in pairs)
     if max(cases.values()) > 1:
         notes.append(
@@ -168,13 +186,16 @@ def _share(k: int, n: int) -> tuple[int, int, float | None, float | None, float 
 def _position(pairs: Sequence[JudgedPair], records: Sequence[Record]) -> StudyTable:
     measured = [each for each in pairs if each.outcome != "unmeasured"]
     stuck = Counter(each.position for each in measured)
-    half = sum(each.outcome == "inconsistent" and not each.position for each in measured)
+    half = sum(each.outcome == "inconsistent" and "tie" in each.said for each in measured)
+    alike = [each for each in measured if each.same]
+    rate = rate_of((each.case or each.pair, each.by_position) for each in measured)
     read = Counter(each.verdict for each in records if each.outcome != "unmeasured")
     replies = sum(read.values())
     rows = (
         ("the first, in both orders", *_share(stuck["first"], len(measured))),
         ("the second, in both orders", *_share(stuck["second"], len(measured))),
         ("a winner one way, a tie the other", *_share(half, len(measured))),
+        ("a preference between identical texts", *_share(sum(each.by_position for each in alike), len(alike))),
         ("the first, of all replies", *_share(read["first"], replies)),
         ("the second, of all replies", *_share(read["second"], replies)),
         ("a tie, of all replies", *_share(read["tie"], replies)),
@@ -182,7 +203,14 @@ def _position(pairs: Sequence[JudgedPair], records: Sequence[Record]) -> StudyTa
     return StudyTable(
         "Position", "How often the judge went by where a text stood; without a preference, first and second are alike.",
         (Column("chosen"), *_SHARE), rows,
-        ("The two replies about one pair aren't independent: the intervals of all replies are too narrow.",),
+        ("The two replies about one pair aren't independent: the intervals of all replies are too narrow.",
+         "Of identical texts nothing but a tie is right. Such a pair is in the line of preferences between them, and in"
+         " another one where that holds of it too."),
+        (
+            f"the judge goes by the position: in {rate.k} of {rate.n} measured pairs it chose one position in both"
+            " orders, or preferred one of two identical texts (95% interval over cases"
+            f" {shown_range(rate.low, rate.high)}); that fails no bar",
+        ) if rate.k else (),
     )  # fmt: skip
 
 

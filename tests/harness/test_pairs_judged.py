@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from harness._clusters import interval_by_case
 from harness._errors import RefusedError, UsageError
 from harness._job import Job
 from harness._json import JSON
@@ -163,6 +164,39 @@ def test_a_pair_that_is_asked_again_counts_anew_for_what_detectors_found() -> No
     assert detected.rows == (("override", 2, 0, 2, 1),)
 
 
+@pytest.mark.parametrize(
+    ("said", "outcome", "by_position"),
+    [
+        (("tie", "tie"), "tie", False),
+        (("first", "first"), "inconsistent", True),
+        (("first", "second"), "inconsistent", True),
+        (("first", "tie"), "inconsistent", True),
+        (("first", "no_json"), "unmeasured", False),
+    ],
+)
+def test_a_preference_between_identical_texts_is_nobodys_win(
+    said: tuple[str, str], outcome: str, by_position: bool
+) -> None:
+    (found,) = pair_outcomes([replace(each, input="one") for each in pair(*said)])
+    assert (found.outcome, found.by_position, found.same) == (outcome, by_position, True)
+    (position,) = [each for each in pair_tables([replace(each, input="one") for each in pair(*said)])
+                   if each.title == "Position"]  # fmt: skip
+    assert bool(position.warns) == by_position
+
+
+def test_how_often_the_position_decided_is_warned_of_over_cases() -> None:
+    stuck = [*pair("first", "first", "1", case="x"), *pair("second", "second", "2", case="x")]
+    firm = [*pair("first", "second", "3", case="y"), *pair("tie", "tie", "4", case="z")]
+    (position,) = [each for each in pair_tables([*stuck, *firm]) if each.title == "Position"]
+    (said,) = position.warns
+    assert said.startswith("the judge goes by the position: in 2 of 4 measured pairs") and "fails no bar" in said
+    by_case = interval_by_case([(2, 2), (0, 1), (0, 1)])
+    assert by_case is not None
+    assert f"(95% interval over cases {100 * by_case.low:.1f} to {100 * by_case.high:.1f}%)" in said
+    alone = [each for each in pair_tables(firm) if each.title == "Position"]
+    assert [each.warns for each in alone] == [()]
+
+
 # Asking for pairs
 
 
@@ -273,6 +307,22 @@ def test_a_judge_that_always_says_first_gives_nobody_a_win(sides: Sides) -> None
     assert {outcomes(done)[each][0] for each in ("A wins", "B wins", "tie")} == {0}
     figures = {row["metric"]: row for row in done.report.scoreboard}
     assert (figures["first_share"]["rate"], figures["first_share"]["n"]) == (1.0, 4)
+    (said,) = done.report.warnings()
+    assert (
+        said.startswith("warning: the judge goes by the position: in 2 of 2 measured pairs") and "95% interval" in said
+    )
+    assert done.report.gate() == 0
+
+
+def test_identical_texts_are_seen_to_be_so_and_a_pair_beside_its_gold_says_that(sides: Sides) -> None:
+    done = sides.ask(says('{"winner": "first"}'), a=sides.a, b=sides.bench.run(short, "m"), reference=True)
+    (study,) = done.report.data["study"]
+    tables = {each["title"]: each for each in study["tables"]}
+    rows = {row[0]: row[1:3] for row in tables["Position"]["rows"]}
+    assert rows["a preference between identical texts"] == [done.pairs, done.pairs]
+    notes = " ".join(tables["Pairs"]["notes"])
+    assert f"{done.pairs} pairs are of two identical texts" in notes
+    assert f"In {2 * done.pairs} of the {2 * done.pairs} cells the judge was shown the case's gold" in notes
 
 
 def test_a_judge_that_cant_be_read_measures_nothing_and_isnt_a_tie(sides: Sides) -> None:
