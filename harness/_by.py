@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness._clusters import interval_by_case, place_of_case
+from harness._clusters import InputOfPlace, interval_by_case, place_of_case
 from harness._errors import HarnessError
 from harness._filter import Condition, check_key, filters_text, group_of, group_order, keep, known_key
 from harness._fingerprint import freeze_of, plan_of
@@ -33,8 +33,9 @@ _CELLS = over_views(
     'SELECT cells.rules AS rules, cells.candidate AS candidate, cells."case" AS name, cells.fixture AS fixture,'
     " cells.outcome AS outcome, cells.stage AS stage, cells.reason AS reason, cells.domain AS domain,"
     " cells.metrics AS metrics, score.body -> '$.applies' AS applies,"
-    " cells.cell AS cell"
+    " cells.cell AS cell, planned.body ->> '$.input' AS input"
     " FROM cells"
+    " JOIN main.events AS planned ON planned.seq = cells.seq"
     " LEFT JOIN main.events AS score ON score.seq = cells.score"
     " WHERE cells.run = ? ORDER BY cells.rules, cells.cell"
 )
@@ -42,7 +43,8 @@ _CELLS = over_views(
 
 @dataclass(frozen=True)
 class _Cell:
-    """One planned cell under one rule set; `place` is its case, None where a redaction withholds which it was."""
+    """One planned cell under one rule set; `place` is its case, None where a redaction withholds which it was. Cells of
+    one `cluster` ask one input, those of one `seat` are epochs of one case."""
 
     rules: str
     candidate: str
@@ -51,7 +53,8 @@ class _Cell:
     why: tuple[str, str, str]
     metrics: Mapping[str, float]
     applies: frozenset[str]
-    cluster: int
+    cluster: str | int
+    seat: int
 
 
 def narrow(ledger: Ledger, report: RunReport, conditions: Sequence[Condition] = (), by: str = "") -> RunReport:
@@ -127,13 +130,18 @@ def _row(data: Mapping[str, Any], row: Mapping[str, Any], cells: Sequence[_Cell]
         "worst": seen / planned if planned else None,
         "best": (seen + planned - (n - unmeasured)) / planned if planned else None,
     }  # fmt: skip
-    clusters: dict[int, list[float]] = {}
+    clusters: dict[str | int, dict[int, list[float]]] = {}
     for each in having:
-        clusters.setdefault(each.cluster, []).append(each.metrics[metric])
+        clusters.setdefault(each.cluster, {}).setdefault(each.seat, []).append(each.metrics[metric])
     clustered = data["run"]["epochs"] > 1
-    over = interval_by_case([(sum(some), len(some)) for some in clusters.values()]) if clustered or not rate else None
+    by_case = clustered or not rate or any(len(seats) > 1 for seats in clusters.values())
+    over = interval_by_case([_together(seats.values()) for seats in clusters.values()]) if by_case else None
     lead(found, {(row["rules"], metric, row["candidate"]): over} if over else {}, clustered=clustered)
     return found
+
+
+def _together(seats: Collection[Sequence[float]]) -> tuple[float, int]:
+    return math.fsum(sum(some) for some in seats), sum(map(len, seats))
 
 
 def _unmeasured(cells: Sequence[_Cell]) -> list[dict[str, Any]]:
@@ -156,16 +164,19 @@ def _read(ledger: Ledger, report: RunReport) -> list[_Cell]:
     told = _Applies(ledger, report.run)
     run = report.data["run"]
     shape = {"planned": run["planned"], "candidates": len(run["candidates"]), "epochs": run["epochs"]}
-    for row in ledger.rows(_CELLS, (report.run,)):
+    rows = ledger.rows(_CELLS, (report.run,))
+    inputs = InputOfPlace((place_of_case(row["cell"], **shape), row["input"]) for row in rows)
+    for row in rows:
         if row["rules"] not in labels:
             continue
         place = (row["fixture"], row["name"]) if row["name"] is not None else None
         applies = told.of(row["rules"], place) if row["applies"] is None else frozenset(json.loads(row["applies"]))
+        seat = place_of_case(row["cell"], **shape)
         found.append(
             _Cell(
                 row["rules"], row["candidate"], place, row["outcome"],
                 (row["stage"] or "", row["reason"] or "", row["domain"] or ""), json.loads(row["metrics"] or "{}"),
-                applies, place_of_case(row["cell"], **shape),
+                applies, inputs[seat], seat,
             )
         )  # fmt: skip
     return found

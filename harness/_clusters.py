@@ -1,5 +1,7 @@
 """A 95% interval that takes a case, with all its repeats, as the unit: a percentile bootstrap over cases.
 
+A case is an input. Its repeats are its epochs, and its twins: cases that ask the very same input again.
+
 Field and Welsh 2007 ("Bootstrapping clustered data"): whole cases are drawn with replacement. Plain Python with a fixed
 seed, so that a report gives the same digits on every machine and no library decides them: what
 `random.Random(seed).random()` gives is promised to stay.
@@ -13,15 +15,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from harness._stats import wilson_of_mean
 
 __all__ = [
-    "FEWEST", "RESAMPLES", "SEED", "CaseInterval", "Place", "case_interval", "clustered_intervals", "interval_by_case",
-    "place_of_case",
+    "FEWEST", "RESAMPLES", "SEED", "CaseInterval", "InputOfPlace", "Place", "case_interval", "clustered_intervals",
+    "has_twins", "interval_by_case", "place_of_case",
 ]  # fmt: skip
 
 RESAMPLES = 1_000
@@ -31,17 +33,24 @@ FEWEST = 10
 
 # A case is known by its place among the cells of its candidate and epoch, also where a cell's body is withheld: a
 # plan's cells stand candidate by candidate, epoch by epoch, with the cases in one order. `place_of_case` says the same.
+# Places of one input are twins; `InputOfPlace` puts them together.
 _VALUES = (
     "SELECT scores.rules AS rules, figure.key AS metric, coalesce(cell.body ->> '$.candidate', ("
     " SELECT candidate FROM cell_candidates AS planned WHERE planned.seq = cell.seq)) AS candidate,"
     " (cell.cell - 1) % max(1, (plan.body ->> '$.cells') / max(1, json_array_length(plan.body, '$.candidates')"
-    " * (plan.body ->> '$.epochs'))) AS cluster, sum(figure.value) AS total, count(*) AS n"
+    " * (plan.body ->> '$.epochs'))) AS cluster, max(cell.body ->> '$.input') AS input,"
+    " sum(figure.value) AS total, count(*) AS n"
     " FROM scores CROSS JOIN json_each(scores.metrics) AS figure"
     " CROSS JOIN events AS cell ON cell.run = scores.run AND cell.kind = 'cell' AND cell.cell = scores.cell"
     " CROSS JOIN events AS plan ON plan.run = scores.run AND plan.kind = 'plan'"
     " WHERE scores.run = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, min(cell.cell)"
 )
 
+_TWINS = (
+    "SELECT EXISTS (SELECT 1 FROM events WHERE run = ? AND kind = 'cell' AND body ->> '$.twin' > 0) AS twins"
+)  # fmt: skip
+
+Rows = Callable[[str, Sequence[Any]], list[dict[str, Any]]]
 Place = tuple[str, str, str]
 
 
@@ -59,6 +68,17 @@ class CaseInterval:
 def place_of_case(cell: int, *, planned: int, candidates: int, epochs: int) -> int:
     """Which of a plan's cases a cell is of, from 0: the same for every epoch and candidate."""
     return (cell - 1) % max(1, planned // max(1, candidates * epochs))
+
+
+class InputOfPlace:
+    """Which cluster a place among a plan's cases is of: that of its input, as far as any of its cells tells it, else
+    one of its own."""
+
+    def __init__(self, told: Iterable[tuple[int, str | None]]) -> None:
+        self._inputs = {place: digest for place, digest in told if digest is not None}
+
+    def __getitem__(self, place: int) -> str | int:
+        return self._inputs.get(place, place)
 
 
 def interval_by_case(cases: Sequence[tuple[float, int]]) -> CaseInterval | None:
@@ -91,18 +111,39 @@ def case_interval(cases: Sequence[tuple[float, int]]) -> tuple[float, float] | N
 
 
 def clustered_intervals(
-    rows: Callable[[str, Sequence[Any]], list[dict[str, Any]]], run: str, wanted: Collection[tuple[str, str]]
+    rows: Rows, run: str, board: Sequence[Mapping[str, Any]], *, epochs: int
 ) -> Mapping[Place, CaseInterval]:
-    """The interval of each figure by (rule set, metric, candidate), for the (rule set, metric) pairs `wanted`.
+    """The interval over cases of each figure of a run's scoreboard that needs one, by (rule set, metric, candidate):
+    of every mean, and of every rate in which a case was asked more than once.
 
-    `rows` runs a query over the views.
+    `rows` runs a query over the views; `board` has rows with their rules, metric and kind.
     """
+    means = {(row["rules"], row["metric"]) for row in board if row["kind"] == "mean"}
+    every = {(row["rules"], row["metric"]) for row in board}
+    wanted = every if every != means and (epochs > 1 or has_twins(rows, run)) else means
     if not wanted:
         return {}
-    cases: dict[Place, list[tuple[float, int]]] = {}
-    for row in rows(_VALUES, (run,)):
+    values = rows(_VALUES, (run,))
+    inputs = InputOfPlace((row["cluster"], row["input"]) for row in values)
+    clusters: dict[Place, dict[str | int, list[tuple[float, int]]]] = {}
+    for row in values:
         if (row["rules"], row["metric"]) in wanted:
             place = (row["rules"], row["metric"], row["candidate"])
-            cases.setdefault(place, []).append((float(row["total"]), int(row["n"])))
-    found = {place: interval_by_case(each) for place, each in cases.items()}
-    return {place: interval for place, interval in found.items() if interval is not None}
+            mine = clusters.setdefault(place, {}).setdefault(inputs[row["cluster"]], [])
+            mine.append((float(row["total"]), int(row["n"])))
+    found: dict[Place, CaseInterval] = {}
+    for place, cases in clusters.items():
+        if epochs > 1 or place[:2] in means or any(len(each) > 1 for each in cases.values()):
+            interval = interval_by_case([_together(each) for each in cases.values()])
+            if interval is not None:
+                found[place] = interval
+    return found
+
+
+def has_twins(rows: Rows, run: str) -> bool:
+    """Whether cases of a run ask the very same input."""
+    return any(row["twins"] for row in rows(_TWINS, (run,)))
+
+
+def _together(twins: Sequence[tuple[float, int]]) -> tuple[float, int]:
+    return math.fsum(total for total, _ in twins), sum(count for _, count in twins)

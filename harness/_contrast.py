@@ -1,9 +1,9 @@
 """One metric of two sides: its table, difference, interval and test, what so many cases could have shown, and which
 cases went which way. Numbers of `harness._stats` over the pairs of `harness._pairs`; no ledger is read here.
 
-Where each case counts once, a rate is tested with exact McNemar. Where cases were repeated, a case with all its
-repeats is one cluster, and no p is computed: repeats of a case aren't independent. An interval that spans zero is
-inconclusive, never "no difference".
+Where each case counts once, a rate is tested with exact McNemar. Where cases were repeated, in epochs or as twins of
+one input, a case with all its repeats is one cluster, and no p is computed: repeats of a case aren't independent. An
+interval that spans zero is inconclusive, never "no difference".
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def contrast(
         _figure([a for a, _ in values], found, found.counted_a, kind),
         _figure([b for _, b in values], found, found.counted_b, kind),
         *(table or (None, None, None, None)), difference, interval, p, no_p, smallest, seen, verdict, why,
-        tuple(_flip(pair, found.metric) for pair, each in zip(found.pairs, differences, strict=True) if _apart(each)),
+        tuple(_flip(pair, found.metric) for pair in found.pairs if _apart(case_difference(*pair.values(found.metric)))),
     )  # fmt: skip
 
 

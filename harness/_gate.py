@@ -26,7 +26,7 @@ from harness._contrast import Contrast
 from harness._errors import UsageError
 from harness._gate_named import find_against
 from harness._noninferior import PairedInterval, paired_interval
-from harness._pairs import Answer, Pair, pair_up, read_side
+from harness._pairs import Answer, Pair, clustered, pair_up, read_side
 from harness._session import UNFINISHED
 from harness._sides import Side, named_labels
 from ledger import Ledger, over_views, run_status, standing_of
@@ -248,13 +248,20 @@ def _judged(
     known = contrast.higher_is_better
     mine = [pair for pair in pairs if pair.b and (pair.applies is None or metric in pair.applies)]
     sign = -1.0 if known is False else 1.0
-    whole = contrast.kind == "rate" and all(len(pair.a) <= 1 == len(pair.b) for pair in mine)
-    seen = [sign * (_mean(a) - _mean(b)) for a, b in (pair.values(metric) for pair in mine) if a and b]
-    lacking, unknown = _lacking(mine, metric, withheld)
+    # An input with its twins is one case, as one with its epochs is.
+    cases = clustered(mine)
+    whole = contrast.kind == "rate" and all(
+        len(some) == 1 and len(pair.a) <= 1 == len(pair.b) for some in cases for pair in some
+    )
+    measured = [
+        [_mean(a) - _mean(b) for a, b in (pair.values(metric) for pair in some) if a and b] for some in cases
+    ]  # fmt: skip
+    seen = [sign * _mean(each) for each in measured if each]
+    lacking, unknown = _lacking(cases, metric, withheld)
     # The worst that an unmeasured cell can be is 0, or 1 where lower is better; of AGAINST it is the other end.
     low, high = (1.0, 0.0) if known is False else (0.0, 1.0)
-    worst = [sign * (_filled(pair.a, metric, low) - _filled(pair.b, metric, high)) for pair in mine] + [-1.0] * withheld
-    best = [sign * (_filled(pair.a, metric, high) - _filled(pair.b, metric, low)) for pair in mine] + [1.0] * withheld
+    worst = [sign * _apart(some, metric, low, high) for some in cases] + [-1.0] * withheld
+    best = [sign * _apart(some, metric, high, low) for some in cases] + [1.0] * withheld
     outside = any(not -1 <= each <= 1 for each in (*worst, *best, *seen))
     intervals = (None, None, None) if outside else (
         paired_interval(seen, whole=whole), paired_interval(worst, whole=whole), paired_interval(best, whole=whole)
@@ -268,11 +275,14 @@ def _judged(
     )
 
 
-def _lacking(pairs: Sequence[Pair], metric: str, withheld: int) -> tuple[int, str]:
+def _lacking(cases: Sequence[Sequence[Pair]], metric: str, withheld: int) -> tuple[int, str]:
     """The cases that lack a measurement, and the same in words with how many of them on which side."""
     sides = [
-        tuple(not side or any(metric not in each.metrics for each in side) for side in (pair.a, pair.b))
-        for pair in pairs
+        tuple(
+            any(not side or any(metric not in each.metrics for each in side) for side in sides)
+            for sides in ([pair.a for pair in some], [pair.b for pair in some])
+        )
+        for some in cases
     ]
     count = sum(any(each) for each in sides) + withheld
     if not count:
@@ -280,6 +290,11 @@ def _lacking(pairs: Sequence[Pair], metric: str, withheld: int) -> tuple[int, st
     ours, theirs, both = sum(a for a, _ in sides), sum(b for _, b in sides), sum(a and b for a, b in sides)
     said = f" ({ours} in RUN, {theirs} in AGAINST, {both} of them in both)" if ours and theirs else ""
     return count, f"{_cases(count)} that lack{'s' if count == 1 else ''} a measurement{said}"
+
+
+def _apart(case: Sequence[Pair], metric: str, ours: float, theirs: float) -> float:
+    """A case's mean difference over its twins, with what is missing on either side filled."""
+    return _mean([_filled(pair.a, metric, ours) - _filled(pair.b, metric, theirs) for pair in case])
 
 
 def _mean(values: Sequence[float]) -> float:

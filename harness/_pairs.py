@@ -1,6 +1,8 @@
 """Two sides of a comparison, paired by case: the same input, arm and twin; never a case's id, which is a label.
 
 What either side lacks is listed with the reason and never filled. Repeats of a case are never paired with one another.
+Twins, which ask the very same input again, are paired each with its own; but no figure takes them as independent cases:
+`clustered` has them together, as one case with its repeats, in whatever arm each was asked.
 """
 
 from __future__ import annotations
@@ -13,7 +15,10 @@ from typing import Any, NamedTuple
 
 from ledger import Ledger, over_views
 
-__all__ = ["Answer", "CaseKey", "MetricPairs", "Missing", "Pair", "metric_pairs", "missing_of", "pair_up", "read_side"]
+__all__ = [
+    "Answer", "CaseKey", "MetricPairs", "Missing", "Pair", "clustered", "metric_pairs", "missing_of", "pair_up",
+    "read_side",
+]  # fmt: skip
 
 _CELLS = over_views(
     'SELECT cells.cell AS cell, cells."case" AS name, cells.fixture AS fixture, cells.arm AS arm, cells.epoch AS epoch,'
@@ -167,7 +172,8 @@ def missing_of(pairs: Sequence[Pair], a: Sequence[Answer], b: Sequence[Answer]) 
 class MetricPairs:
     """The cases of one metric that both sides have figures of, and how many they lack.
 
-    `planned` counts the cases that it applies to on either side. `repeated` says that a case was asked more than once.
+    `planned` counts the inputs that it applies to on either side. `repeated` says that one was asked more than once: in
+    epochs, or as twins.
     `counted_a` and `counted_b` say how many of the figures are unmeasured cells that a policy counts.
     """
 
@@ -179,18 +185,31 @@ class MetricPairs:
     counted_b: int
 
     def values(self) -> list[tuple[list[float], list[float]]]:
-        """The figures of both sides, case by case."""
-        return [pair.values(self.metric) for pair in self.pairs]
+        """The figures of both sides, input by input: those of its twins are together."""
+        found: list[tuple[list[float], list[float]]] = []
+        for some in clustered(self.pairs):
+            sides = [pair.values(self.metric) for pair in some]
+            found.append(([each for a, _ in sides for each in a], [each for _, b in sides for each in b]))
+        return found
+
+
+def clustered(pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
+    """The pairs of one input together, in the order in which each comes first."""
+    found: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        found.setdefault(pair.key.input, []).append(pair)
+    return [tuple(some) for some in found.values()]
 
 
 def metric_pairs(pairs: Sequence[Pair], metric: str) -> MetricPairs:
     """The pairs that a metric has figures of on both sides. A case that no score speaks of isn't among `planned`."""
     mine = [pair for pair in pairs if pair.applies is not None and metric in pair.applies]
     both = tuple(pair for pair in mine if all(pair.values(metric)))
-    repeated = any(len(pair.a) > 1 or len(pair.b) > 1 for pair in mine)
+    planned = len(clustered(mine))
+    repeated = planned < len(mine) or any(len(pair.a) > 1 or len(pair.b) > 1 for pair in mine)
     counted_a = _counted([each for pair in both for each in pair.a], metric)
     counted_b = _counted([each for pair in both for each in pair.b], metric)
-    return MetricPairs(metric, len(mine), both, repeated, counted_a, counted_b)
+    return MetricPairs(metric, planned, both, repeated, counted_a, counted_b)
 
 
 def _counted(answers: Sequence[Answer], metric: str) -> int:

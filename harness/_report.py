@@ -12,7 +12,7 @@ from harness._history import History, read_history
 from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
 from harness._report_data import Data, collect, with_intervals
-from harness._report_document import BY_CASE, between, figure_of, interval_heading, percent
+from harness._report_document import BY_CASE, SAME_INPUT, between, figure_of, has_repeats, interval_heading, percent
 from harness._report_study import set_aside, study_text, warnings_in
 from harness._session import UNFINISHED
 from harness._spend import spend_said, spend_tables
@@ -228,6 +228,8 @@ def render_report(report: RunReport) -> Sequence[object]:
     shown: list[object] = [_text(line) for line in (_about(report), *_marks(report), *said)]
     if data["run"]["epochs"] > 1:
         shown.append(_text(f"Each case was asked more than once, and its repeats are one cluster: {BY_CASE}"))
+    elif has_repeats(data["scoreboard"]):
+        shown.append(_text(f"{SAME_INPUT} {BY_CASE}"))
     order = {label: at for at, label in enumerate(data["run"]["candidates"])}
     for rules in dict.fromkeys(row["rules"] for row in report.scoreboard):
         mine = [row for row in report.scoreboard if row["rules"] == rules]

@@ -136,7 +136,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
     # NULL is a rule set of which no freeze is named: nothing stands behind it.
     freezes = {each["rules"]: each["freeze"] for each in tried if each["rules"] in kept and each["freeze"] is not None}
     thawed = {each["rules"]: _thawed(ledger, each["freeze"]) for each in tried if each["rules"] in kept}
-    board = _board(then, run, kept, tallies, clustered=row["epochs"] > 1)
+    board = _board(then, run, kept, tallies, row["epochs"])
     for each in board:
         rule_set = thawed[each["rules"]]
         policy = rule_set.policy if isinstance(rule_set, RuleSet) else None
@@ -229,17 +229,14 @@ def _about(row: Mapping[str, Any]) -> Data:
     }  # fmt: skip
 
 
-def _board(
-    then: AsOf, run: str, kept: frozenset[str], tallies: Mapping[str, int], *, clustered: bool
-) -> list[dict[str, Any]]:
+def _board(then: AsOf, run: str, kept: frozenset[str], tallies: Mapping[str, int], epochs: int) -> list[dict[str, Any]]:
     board = _of(then.rows(_BOARD, (run,)), kept)
-    wanted = {(row["rules"], row["metric"]) for row in board if clustered or row["kind"] == "mean"}
-    intervals = clustered_intervals(then.rows, run, wanted)
+    intervals = clustered_intervals(then.rows, run, board, epochs=epochs)
     for row in board:
         row["is_primary"], row["tainted"] = bool(row["is_primary"]), bool(row["tainted"])
         row["reproducible"] = bool(row["reproducible"])
         row["tally"] = tallies.get(row["rules"])
-        lead(row, intervals, clustered=clustered)
+        lead(row, intervals, clustered=epochs > 1)
     return board
 
 
@@ -262,11 +259,9 @@ def with_intervals(ledger: Ledger, board: Sequence[dict[str, Any]]) -> None:
     epochs = {row["run"]: row["epochs"] for row in ledger.rows(over_views(_EPOCHS), (json.dumps(runs),))}
     for run in runs:
         mine = [row for row in board if row["run"] == run]
-        clustered = epochs[run] > 1
-        wanted = {(row["rules"], row["metric"]) for row in mine if clustered or row["kind"] == "mean"}
-        intervals = clustered_intervals(now.rows, run, wanted)
+        intervals = clustered_intervals(now.rows, run, mine, epochs=epochs[run])
         for row in mine:
-            lead(row, intervals, clustered=clustered)
+            lead(row, intervals, clustered=epochs[run] > 1)
 
 
 def _frozen(then: AsOf, run: str, rule_freezes: Sequence[int], first: int | None) -> list[dict[str, Any]]:

@@ -28,10 +28,12 @@ from harness._report_study import set_aside, study_blocks
 from harness._spend import SPEND_NAMES, spend_said, spend_tables
 
 __all__ = [
-    "BY_CASE", "Block", "Cell", "Chart", "Document", "EventSeq", "Grid", "Heading", "Name", "RunId", "Sentence",
-    "Text", "between", "document", "figure_of", "interval_heading", "notices", "origins", "percent",
+    "BY_CASE", "SAME_INPUT", "Block", "Cell", "Chart", "Document", "EventSeq", "Grid", "Heading", "Name", "RunId",
+    "Sentence", "Text", "between", "document", "figure_of", "has_repeats", "interval_heading", "notices", "origins",
+    "percent",
 ]  # fmt: skip
 
+SAME_INPUT = "Some cases ask the very same input, and are one case with its repeats:"
 BY_CASE = (
     "the 95% interval draws whole cases (a bootstrap of 1,000 resamples with a fixed seed; with fewer than ten cases,"
     " or where all agree, Wilson's with the cases as n)."
@@ -54,6 +56,11 @@ def interval_heading(rows: Sequence[Row]) -> str:
     """What the column of intervals is called: over cases, or over cells that are a case each."""
     by = {row["interval_by"] for row in rows} - {None}
     return "95% by case" if any(each != "cells" for each in by) else "95% interval"
+
+
+def has_repeats(rows: Sequence[Row]) -> bool:
+    """Whether an interval of a rate is over cases."""
+    return any(row["kind"] == "rate" and row["interval_by"] not in (None, "cells") for row in rows)
 
 
 def figure_of(row: Row) -> str:
@@ -157,6 +164,8 @@ def origins(data: Mapping[str, Any]) -> Iterable[Sentence]:
                 " high."
             ]
         )
+    elif has_repeats(data["scoreboard"]):
+        yield Sentence([f"{SAME_INPUT} {BY_CASE}"])
 
 
 def _accepted(row: Row) -> list[Text]:

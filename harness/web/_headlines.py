@@ -49,11 +49,12 @@ def _rows(run: str, ledger: Ledger) -> Sequence[tuple[int, dict[str, Any]]]:
     found = ledger.sql(_PLAN, (run,)).fetchone()
     if found is None or found[1] == "probe":
         return []
-    clustered = found[0] > 1
+    epochs = int(found[0])
     board = ledger.rows(over_views(_BOARD), (run,))
     shown = [(at, row) for at, row in enumerate(board) if row["is_primary"]]
-    wanted = {(row["rules"], row["metric"]) for _, row in shown if clustered or row["kind"] == "mean"}
-    intervals = clustered_intervals(lambda query, given=(): ledger.rows(over_views(query), given), run, wanted)
+    intervals = clustered_intervals(
+        lambda query, given=(): ledger.rows(over_views(query), given), run, [row for _, row in shown], epochs=epochs
+    )  # fmt: skip
     for _, row in shown:
-        lead(row, intervals, clustered=clustered)
+        lead(row, intervals, clustered=epochs > 1)
     return shown

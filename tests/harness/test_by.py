@@ -14,11 +14,12 @@ import pytest
 from harness._by import narrow
 from harness._errors import UsageError
 from harness._filter import read_filters
-from harness._report import RunReport, read_report
+from harness._report import RunReport, read_report, render_report
 from ledger import Ledger, find_run
 from tests.harness.capitals import CAPITALS, Capitals, knows
 from tests.harness.models import Answer, model_server
 from tests.harness.reported import copied
+from tests.harness.scored import case_line, scored_run
 
 FIGURES = (
     "k", "n", "planned", "unmeasured", "rate", "low", "high", "sd", "worst", "best", "case_low", "case_high",
@@ -48,6 +49,25 @@ def test_a_condition_that_every_case_meets_gives_the_figures_of_the_view(epochs:
     assert [figures(row) for row in whole.scoreboard] == [{n: row[n] for n in FIGURES} for row in part.scoreboard]
     assert part.data["unmeasured"] == whole.data["unmeasured"]
     assert (part.data["subset"]["cases"], part.data["subset"]["standing"]) == (part.data["subset"]["of"], "post hoc")
+
+
+def test_repeats_that_are_twins_have_the_interval_that_repeats_in_epochs_have(tmp_path: Path) -> None:
+    names = [f"c{at}/{twin}" for at in range(12) for twin in range(3)]
+    lines = [case_line(each, text=f"- {each.partition('/')[0]}\n- two\n") for each in names]
+    told = {each: "right" if int(each[1:].partition("/")[0]) < 9 else "wrong" for each in names}
+    thrice = {each.partition("/")[0]: [told[each]] * 3 for each in names}
+    with Ledger.create(tmp_path / "ledger.db") as ledger:
+        runs = scored_run(ledger, {"a/x": told}, lines=lines), scored_run(ledger, {"a/x": thrice}, epochs=3)
+        twins, epochs = (read_report(ledger, run) for run in runs)
+        part = narrow(ledger, twins, read_filters(["fixture=one"]))
+        one = narrow(ledger, twins, read_filters(["id=c0/0"]))
+    shown, row = (next(each for each in found.scoreboard if each["metric"] == "exact") for found in (twins, epochs))
+    assert (row["k"], row["n"], row["interval_by"]) == (27, 36, "cases")
+    assert figures(shown) == {name: row[name] for name in FIGURES}
+    assert [figures(each) for each in twins.scoreboard] == [{n: each[n] for n in FIGURES} for each in part.scoreboard]
+    assert {each["interval_by"] for each in one.scoreboard if each["n"]} == {"cells"}, "one cell repeats nothing"
+    said = [str(each) for each in render_report(twins)]
+    assert any("Some cases ask the very same input" in each for each in said)
 
 
 def test_one_group_of_everything_is_the_whole_and_groups_add_up_to_it(tmp_path: Path) -> None:

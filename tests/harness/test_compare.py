@@ -108,14 +108,30 @@ def test_pairs_go_by_input_and_a_renamed_case_is_the_same_case(ledger: Ledger) -
     assert "one/p (B: two/q): A 1, B 0" in text(found)
 
 
-def test_twins_are_cases_of_their_own(ledger: Ledger) -> None:
+def test_twins_are_paired_each_with_its_own_and_count_as_one_case_with_its_repeats(ledger: Ledger) -> None:
     lines = [case_line("first", text="- one\n- two\n"), case_line("again", text="- one\n- two\n")]
     run = scored_run(
         ledger, {"a/x": {"first": "right", "again": "wrong"}, "b/y": {"first": "wrong", "again": "wrong"}}, lines=lines
     )
     found = only(compare(ledger, run))
-    assert (found.pairs, found.only_a, found.neither) == (2, 1, 1)
     assert [flip.case for flip in found.flips] == ["one/first"]
+    assert (found.a.text(), found.b.text()) == ("1/2", "0/2")
+    assert (found.planned, found.pairs, found.difference) == (1, 1, 0.5)
+    assert (found.only_a, found.p, found.no_p) == (None, None, "repeats of a case aren't independent")
+
+
+def test_twins_give_the_interval_and_the_verdict_that_epochs_would_give(ledger: Ledger) -> None:
+    """Eight inputs asked three times over: 24 pairs would be significant, eight cases of which two differ aren't."""
+    names = [f"c{at}/{twin}" for at in range(8) for twin in range(3)]
+    lines = [case_line(each, text=f"- {each[:2]}\n- two\n") for each in names]
+    ours = {each: "right" if each[1] in "0123" else "wrong" for each in names}
+    theirs = {each: "right" if each[1] in "01" else "wrong" for each in names}
+    twins = only(compare(ledger, scored_run(ledger, {"a/x": ours, "b/y": theirs}, lines=lines)))
+    thrice = ({each: [side[f"{each}/0"]] * 3 for each in dict.fromkeys(name[:2] for name in names)}
+              for side in (ours, theirs))  # fmt: skip
+    epochs = only(compare(ledger, scored_run(ledger, dict(zip(("a/x", "b/y"), thrice, strict=True)), epochs=3)))
+    assert (twins.a, twins.b, twins.interval, twins.smallest) == (epochs.a, epochs.b, epochs.interval, epochs.smallest)
+    assert (twins.pairs, twins.verdict, twins.p, twins.a.text()) == (8, "inconclusive", None, "12/24")
 
 
 def test_all_ties_are_inconclusive_and_never_called_no_difference(ledger: Ledger) -> None:

@@ -190,6 +190,21 @@ def test_missing_epochs_count_against_their_case_alone(ledger: Ledger) -> None:
     assert (result.worst.cases, result.unmeasured_cases) == (60, 3), "three epochs of a case are one case"
 
 
+def test_twins_of_one_input_are_one_case_to_the_gate(ledger: Ledger) -> None:
+    names = [f"c{at}/{twin}" for at in range(6) for twin in range(10)]
+    lines = [case_line(each, text=f"- {each[:2]}\n- two\n") for each in names]
+    base, run = (scored_run(ledger, {"a/x": told(60, names=names)}, lines=lines) for _ in range(2))
+    found = held(ledger, run, base)
+    assert (found.outcome, only(found).ours) == ("inconclusive", "60/60"), "six texts are six, however often asked"
+    assert only(found).worst is not None
+    assert only(found).worst.cases == 6
+    unread = scored_run(ledger, {"a/x": {**told(60, names=names), "c0/9": "malformed"}}, lines=lines)
+    lacking = only(held(ledger, unread, base))
+    assert lacking.unmeasured_cases == 1
+    assert lacking.worst is not None
+    assert lacking.worst.difference == pytest.approx(-1 / 60), "one repeat of ten of one case of six"
+
+
 # What may be held against what
 
 
