@@ -224,6 +224,10 @@ def _study(ledger: Ledger, duel: Duel, left: Sequence[Answer], right: Sequence[A
         return ()
     if not has_contrast(ours, theirs):
         return ()
+    joined = ours.judge is not None or theirs.judge is not None
+    if joined and (duel.a.run, duel.a.candidate) != (duel.b.run, duel.b.candidate):
+        # Grades of two targets' answers: no text was graded by both sides, so there is nothing on which they could agree.
+        return ()
 
     def records(side: Side, rules: RuleSet, kept: Sequence[Answer]) -> list[Record]:
         cells = {each.cell for each in kept}

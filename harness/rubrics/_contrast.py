@@ -1,4 +1,7 @@
-"""Two judges on one corpus: how often they agree, on what, and where they don't. Neither is taken for the right one."""
+"""Two judges on one corpus: how often they agree, on what, and where they don't. Neither is taken for the right one.
+
+One judge may be on both sides, asked twice or under two rule sets: then it is held against itself, and that is said.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,13 @@ def contrast(
     if not pairs:
         return ()
     read = [each for each in pairs if each.measured]
-    return (_agreement(read, len(pairs), rubric), _by_arm(read), _flips(pairs, rubric))
+    names = {_judge(side) for each in pairs for side in (each.a, each.b)}
+    alone = next(iter(names)) if len(names) == 1 else ""
+    return (_agreement(read, len(pairs), rubric, alone), _by_arm(read), _flips(pairs, rubric, alone))
+
+
+def _judge(each: Seen) -> str:
+    return each.record.judge or each.record.candidate
 
 
 def _place(record: Record) -> tuple[str, int, str, int]:
@@ -54,7 +63,7 @@ def _place(record: Record) -> tuple[str, int, str, int]:
     return (record.input or f"cell {record.cell} of {record.candidate}", record.twin, record.arm, record.epoch)
 
 
-def _agreement(read: Sequence[_Both], planned: int, rubric: Rubric) -> StudyTable:
+def _agreement(read: Sequence[_Both], planned: int, rubric: Rubric, alone: str) -> StudyTable:
     # Kappa's variance takes what it counts as independent, and repeats of a text aren't.
     once = list({each.a.text: each for each in reversed(read)}.values())
     rows: list[tuple[Cell, ...]] = []
@@ -63,7 +72,7 @@ def _agreement(read: Sequence[_Both], planned: int, rubric: Rubric) -> StudyTabl
         kappa = None if what == _VECTOR else _kappa(once, what)
         rows.append((what, *agreed.cells, *_kappa_cells(kappa)))
     return StudyTable(
-        "Agreement of the two judges",
+        "Agreement of one judge with itself" if alone else "Agreement of the two judges",
         f"Of the {planned} cells that both were asked for, those that both could be read on, and on how many of them"
         " the two gave the same.",
         (
@@ -75,7 +84,9 @@ def _agreement(read: Sequence[_Both], planned: int, rubric: Rubric) -> StudyTabl
             "Where a text was asked more than once, its repeats are one cluster of the interval. Cohen's kappa takes"
             " off what chance would give (linear weights for scores), over the first repeat of each text; a dash stands"
             " where it is undefined, or where statsmodels isn't installed.",
-            "Two judges that agree may be wrong together: agreement is no oracle.",
+            f"Both sides are {alone}: asked twice, set otherwise, or read by two rule sets. So this is about how steady"
+            " its grades are, and nobody else agrees with them."
+            if alone else "Two judges that agree may be wrong together: agreement is no oracle.",
         ),
     )  # fmt: skip
 
@@ -110,11 +121,11 @@ def _by_arm(read: Sequence[_Both]) -> StudyTable:
     )  # fmt: skip
 
 
-def _flips(pairs: Sequence[_Both], rubric: Rubric) -> StudyTable:
+def _flips(pairs: Sequence[_Both], rubric: Rubric, alone: str) -> StudyTable:
     apart = [each for each in pairs if not (each.measured and each.agrees(_VECTOR) and each.agrees(_VERDICT))]
     apart = [each for each in apart if each.a.measured or each.b.measured]
     return StudyTable(
-        "Where the two judges part",
+        "Where the judge parts from itself" if alone else "Where the two judges part",
         f"Each cell whose scores or verdict differ, and each that one of them alone could be read on; scores in the"
         f" order of the criteria: {', '.join(rubric.ids)}.",
         (

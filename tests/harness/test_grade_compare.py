@@ -64,3 +64,18 @@ def test_two_runs_that_one_judge_graded_are_comparable_under_it_and_under_two_ju
         (pair,) = compare(ledger, ours, theirs, rules=["essays.openai-inspector"]).pairs
         assert pair.shown
         assert {row["metric"] for row in pair.as_json()["metrics"]} >= {"score", "readable"}
+        assert pair.study == (), "no text was graded by both sides"
+
+
+def test_two_targets_of_one_run_that_one_judge_graded_are_no_two_judges_and_two_judges_of_one_target_are(
+    bench: Bench,
+) -> None:
+    run = bench.run(lambda _: Answer("It falls, children."), "small", "large", limit=2)
+    first = bench.grade(run).joined[0].label
+    other = bench.grade(run, judge(0, 0), model="other").joined[0].label
+    with bench.ledger() as ledger:
+        (targets,) = compare(ledger, f"{run}@openai/small", f"{run}@openai/large", rules=[first]).pairs
+        (judges,) = compare(ledger, f"{run}@openai/small", f"{run}@openai/small", rules=[first, other]).pairs
+    assert targets.shown and targets.metrics and targets.study == ()
+    assert [each.title for each in judges.study][::2] == ["Agreement of the two judges", "Where the two judges part"]
+    assert judges.study[0].rows[0][1:3] == (0, 2)

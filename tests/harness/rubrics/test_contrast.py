@@ -74,6 +74,17 @@ def test_the_command_shows_the_tables_to_people_too(
     assert "Where the two judges part: " in shown
 
 
+def test_one_judge_asked_twice_is_held_against_itself_and_isnt_called_two(tmp_path: Path) -> None:
+    suite, db = suite_of_judging(tmp_path), tmp_path / "ledger.db"
+    first, second = (judged(db, f"{suite}/calibration", scripted(each)) for each in (GOOD, HARSH))
+    with Ledger.open(db, read_only=True) as ledger:
+        (pair,) = compare(ledger, first, second).pairs
+    assert [each.title for each in pair.study] == [
+        "Agreement of one judge with itself", "Agreement arm by arm", "Where the judge parts from itself",
+    ]  # fmt: skip
+    assert any(note.startswith("Both sides are openai/referee:") for note in pair.study[0].notes)
+
+
 def test_cells_that_a_filter_leaves_out_are_in_no_table(two: tuple[Path, str, str]) -> None:
     from harness._filter import read_filters
 
