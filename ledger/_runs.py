@@ -35,6 +35,12 @@ _ACCEPTED = (
     "SELECT run, body ->> '$.component' AS component FROM main.events WHERE kind = 'accept' AND body IS NOT NULL"
     " ORDER BY seq"
 )
+# The runs whose answers a judge's run grades. A body that is no JSON keeps back no other run.
+_GRADES = (
+    "SELECT plan.run AS run, graded.value AS graded FROM main.events AS plan,"
+    " json_each(CASE WHEN json_valid(plan.body) THEN plan.body END, '$.grades') AS graded"
+    " WHERE plan.kind = 'plan' ORDER BY plan.seq, graded.key"
+)
 # Every column of the view but the marks, which follow the whole lineage: who asks for a few runs has those at hand.
 _AMONG = over_views(
     'SELECT run, name, suite, purpose, status, planned, asked, "limit", epochs, via, candidates, rules, tags, "filter",'
@@ -138,7 +144,8 @@ def list_runs(
 
     `suite`, `name` and all of `tags` keep only the runs that have them; `since` those that opened then or later, by
     what the writer's clock claimed. `accepted` names the components that a person let move under a run, `notes` what
-    was noted on it. Superseded and tainted runs are marked as this release understands it, whichever release's view
+    was noted on it, and `grades` the runs whose answers it judges. Superseded and tainted runs are marked as this
+    release understands it, whichever release's view
     the file has.
 
     `among` are ids: the rows of these runs alone, at the cost of these alone. `standing` is what `standing_of_runs`
@@ -146,6 +153,7 @@ def list_runs(
     """
     standing = standing_of_runs(ledger) if standing is None else standing
     accepted, notes = _by_run(ledger, _ACCEPTED, "component"), _by_run(ledger, _NOTES, "text")
+    grades = _by_run(ledger, _GRADES, "graded")
     earliest = "" if since is None else since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     rows = (
         ledger.view("runs", order_by="seq desc") if among is None else ledger.rows(_AMONG, (json.dumps(list(among)),))
@@ -165,6 +173,7 @@ def list_runs(
         row["superseded_by"] = stands.by
         row["accepted"] = list(dict.fromkeys(accepted.get(run, [])))
         row["notes"] = notes.get(run, [])
+        row["grades"] = grades.get(run, [])
         row["tainted"] = bool(stands.taints)
         row["taints"] = [mark.taint for mark in stands.taints]
         yield row

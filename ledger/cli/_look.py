@@ -12,6 +12,9 @@ from ledger.cli._output import Words, emit_bytes, emit_json, emit_json_list, sho
 
 __all__ = ["log", "runs", "show"]
 
+_DIGITS = 8
+"""So much of a run's id tells it from others, and names it."""
+
 
 def log(
     db: Db = DEFAULT_DB,
@@ -99,7 +102,8 @@ def runs(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """List the runs, the newest first. A run that is open while no process holds it was interrupted."""
+    """List the runs, the newest first; a judge's own says which runs it grades. A run that is open while no process
+    holds it was interrupted."""
     from ledger._runs import list_runs, since_when
     from ledger._store import Ledger
 
@@ -116,7 +120,7 @@ def runs(
         return 0
     header = (
         "run", "status", "planned", "asked", "suite", "name", "tags", "opened", "superseded by", "tainted by",
-        "accepted",
+        "accepted", "grades",
     )  # fmt: skip
     rows = [
         (
@@ -124,6 +128,7 @@ def runs(
             ", ".join(map(str, row["tags"])), shown_minute(row["opened_at"]),
             row["superseded_by"] or ("(none)" if row["superseded"] else ""),
             ", ".join(map(str, row["taints"])), ", ".join(row["accepted"]),
+            ", ".join(each[:_DIGITS] for each in row["grades"]),
         )
         for row in found
     ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,16 +11,26 @@ import pytest
 
 from ledger import Draft, Ledger, LedgerError, NotFound, find_run, find_tagged, new_run_id, supersede
 from ledger._runs import list_runs, since_when
+from ledger.cli import app, run_app
 from ledger.kinds import Note, Plan
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 
 
-def plan(ledger: Ledger, run: str = "", *, name: str = "", tags: tuple[str, ...] = (), suite: str = "s") -> str:
+def plan(
+    ledger: Ledger,
+    run: str = "",
+    *,
+    name: str = "",
+    tags: tuple[str, ...] = (),
+    suite: str = "s",
+    grades: Sequence[str] = (),
+) -> str:
     run = run or new_run_id()
     body = Plan(
         name=name, tags=list(tags), purpose="evaluation", suite=suite, ask="text", fixtures=[], rules=[],
         candidates=[], arms=[], epochs=1, limit=None, cells=0, via="live", environment={}, code={},
+        grades=list(grades),
     )  # fmt: skip
     ledger.append(Draft(body, run=run))
     return run
@@ -38,6 +50,21 @@ def test_runs_are_kept_by_suite_name_and_every_tag_named(tmp_path: Path) -> None
         assert listed(ledger, tags=["nightly"]) == [two, one]
         assert listed(ledger, tags=["nightly", "eu"]) == [one]
         assert listed(ledger, tags=["night"]) == []
+
+
+def test_a_judge_s_run_says_which_runs_it_grades_in_the_list_and_as_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Ledger.create(tmp_path / "l.db") as ledger:
+        one, two = plan(ledger), plan(ledger)
+        judge = plan(ledger, suite="judges", grades=(one, two))
+        rows = {row["run"]: row["grades"] for row in list_runs(ledger)}
+        assert (rows[one], rows[two], rows[judge]) == ([], [], [one, two])
+    assert run_app(app, "ledger", ["runs", "--suite", "judges", "--db", str(tmp_path / "l.db")]) == 0
+    header, row = [line for line in capsys.readouterr().out.splitlines() if line.strip()][:2]
+    assert header.split()[-1] == "grades" and row.split()[-2:] == [f"{one[:8]},", two[:8]]
+    assert run_app(app, "ledger", ["runs", "--suite", "judges", "--db", str(tmp_path / "l.db"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["grades"] == [one, two]
 
 
 def test_since_keeps_what_opened_then_or_later(tmp_path: Path) -> None:
