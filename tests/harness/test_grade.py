@@ -183,6 +183,11 @@ def test_what_is_no_run_to_grade_is_refused_in_one_sentence(bench: Bench) -> Non
     judged = bench.grade(run).finished.run
     with pytest.raises(RefusedError, match=rf"run {judged} is a judge's own: its replies are grades of run {run}"):
         bench.grade(judged)
+    for latest, named in (("latest", run), ("latest@openai/small", f"{run}@openai/small")):
+        with pytest.raises(
+            RefusedError, match=rf"{judged} is a judge's own.*`latest` is the newest run.*name {named},"
+        ):
+            bench.grade(latest)
     with bench.ledger() as ledger, hold_run(ledger.path, run), pytest.raises(RefusedError, match="is going on"):
         bench.grade(run)
     before = bench.db.read_bytes()
