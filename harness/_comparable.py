@@ -196,7 +196,7 @@ def _code(where: str, modules: tuple[str, ...]) -> Moved:
 
 def _moved_files(ledger: Ledger, duel: Duel, where: str, before: str, after: str) -> list[Moved]:
     """Which sections of two rule files say something else, none of them where a file can't be read any more; and the
-    rubric by itself, where a judge was shown another."""
+    rubric and the reference by themselves, where a judge was shown another."""
     from harness._thaw import thaw_rules
 
     try:
@@ -205,14 +205,18 @@ def _moved_files(ledger: Ledger, duel: Duel, where: str, before: str, after: str
         return [Moved("rules", where, before, after)]
     sections = tuple(name for name in _SHOWN if getattr(ours, name) != getattr(theirs, name))
     whose = [dict(each.judge or {}) | {"run": ""} for each in (ours, theirs)]
+    was, now = (str(each.pop("reference", "none")) for each in whose)
+    shown = [Moved("reference", where, was, now)] if was != now else []
     sections = (*sections, *(f"judge.{name}" for name in sorted({*whose[0], *whose[1]})
                              if whose[0].get(name) != whose[1].get(name)))  # fmt: skip
     rubric = rubric_moved(ours.file, theirs.file)
     if rubric is None:
-        return [Moved("rules", where, before, after, sections or ("about or layout alone",))]
+        if shown and not sections:
+            return shown
+        return [*shown, Moved("rules", where, before, after, sections or ("about or layout alone",))]
     moved = Moved("rubric", where, rubric.before, rubric.after, rubric.paths)
     others = tuple(name for name in sections if name not in OF_THE_RUBRIC)
-    return [moved, *([Moved("rules", where, before, after, others)] if others else [])]
+    return [*shown, moved, *([Moved("rules", where, before, after, others)] if others else [])]
 
 
 def _behaviour(ledger: Ledger, duel: Duel) -> Behaviour:
@@ -279,6 +283,9 @@ def _mend(duel: Duel, moved: Sequence[Moved]) -> list[str]:
         found.append(
             "`harness run …` asks both anew under one rubric; a rescore can't mend it, for the judge was shown another"
         )
+    elif "reference" in components:
+        runs = " and of ".join(dict.fromkeys((a.run, b.run)))
+        found.append(f"`harness grade` of {runs} by one judge, both with --reference-gold or both without")
     elif any(path.startswith("judge.") for each in moved for path in each.paths):
         found.append(f"`harness grade` of {' and of '.join(dict.fromkeys((a.run, b.run)))} by one judge")
     elif components & {"rules", "code"}:

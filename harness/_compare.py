@@ -226,7 +226,7 @@ def _study(ledger: Ledger, duel: Duel, left: Sequence[Answer], right: Sequence[A
         return ()
     joined = ours.judge is not None or theirs.judge is not None
     if joined and (duel.a.run, duel.a.candidate) != (duel.b.run, duel.b.candidate):
-        # Grades of two targets' answers: no text was graded by both sides, so there is nothing on which they could agree.
+        # Grades of two targets' answers: no text was graded by both sides, so there is nothing to agree on.
         return ()
 
     def records(side: Side, rules: RuleSet, kept: Sequence[Answer]) -> list[Record]:
@@ -290,4 +290,20 @@ def _warnings(ledger: Ledger, duel: Duel) -> tuple[str, ...]:
     said = {name: caveats(ledger, side.run, side.candidate, [side.rules]) for name, side in sides}
     both = [each for each in said["A"] if duel.a.run == duel.b.run and each in said["B"]]
     alone = [f"{name}: {each}" for name, _ in sides for each in said[name] if each not in both]
-    return (*(f"A and B: {each}" for each in both), *alone)
+    shown = _references(ledger, duel) if duel.mode == "rules" else ()
+    return (*(f"A and B: {each}" for each in both), *alone, *shown)
+
+
+def _references(ledger: Ledger, duel: Duel) -> tuple[str, ...]:
+    """That one run's two rule sets hold grades of judges that weren't shown the same."""
+    try:
+        rules = [thaw_rules(ledger, freeze_of(ledger, side.run, side.rules)) for side in (duel.a, duel.b)]
+    except HarnessError:
+        return ()
+    judges = [each.judge for each in rules if each.judge is not None]
+    gold = [bool(each.get("reference")) for each in judges]
+    if len(gold) < 2 or gold[0] == gold[1]:
+        return ()
+    seeing, blind = ("A", "B") if gold[0] else ("B", "A")
+    return (f"{seeing}'s judge was shown each case's gold as a reference and {blind}'s graded blind: they measure two"
+            " things",)  # fmt: skip

@@ -8,7 +8,7 @@
     arms        the conditions that were measured
     epochs      how often each case was asked
     rules       the digest of the rule file: reading, confirming, metrics, the policy for the unmeasured, bars; of a
-                judge's grades, whose they are, but not in which run of it
+                judge's grades, whose they are and whether it was shown the gold, but not in which run of it
     code        the digests of the sources that carry the rule set out, by module
 
 No label is in it: not a fixture's name, a case's id, a rule set's name, or a run's. Neither is how many of the cases

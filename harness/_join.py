@@ -21,7 +21,7 @@ from harness._errors import HarnessError, RefusedError
 from harness._fingerprint import resolved_models
 from harness._freeze import freeze_rules
 from harness._graded import Condition, gold_of, read_answers
-from harness._judged import judged_file, judged_name
+from harness._judged import GOLD, judged_file, judged_name
 from harness._outcomes import Status
 from harness._outcomes import reason as known_reason
 from harness._replies import Place, read_places, read_plan, seqs_in
@@ -44,6 +44,7 @@ __all__ = [
     "join_again",
     "join_judge",
     "judges_of",
+    "reference_shown",
     "unread_score",
     "why_not_graded",
 ]
@@ -132,6 +133,13 @@ def first_repeats(ledger: Ledger, judge_run: str, plan: Plan) -> dict[str, dict[
             for seq in seqs_in(causes):
                 answers.setdefault(seq, cell)
     return found
+
+
+def reference_shown(ledger: Ledger, plan: Plan) -> str:
+    """What a judge of answers was shown as a reference, by its frozen cases: "gold", or nothing. Raises RefusedError
+    where a redaction withholds them."""
+    shown = (case.input for case in thaw_cases(ledger, plan).values())
+    return GOLD if any(isinstance(each, Mapping) and "reference" in each for each in shown) else ""
 
 
 def unread_score(rules: RuleSet, entry: Stages, gold: Case, status: Status, name: str) -> Score:
@@ -244,6 +252,7 @@ class _Join:
         judge = {
             "suite": self.plan.suite, "rules": label, "candidate": candidate.label, "digest": candidate.digest,
             "models": resolved_models(self.ledger, self.judge_run, candidate.label), "run": self.judge_run,
+            "reference": reference_shown(self.ledger, self.plan),
         }  # fmt: skip
         name = judged_name(self.plan.suite, candidate.label, "" if first else rules.name)
         return ruleset_from_frozen(name, judged_file(rules.file, judge), rules.stages, rules.sources)

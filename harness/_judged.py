@@ -5,6 +5,8 @@
     candidate   the judge, by its label in its own run
     digest      the keyed digest of that candidate
     models      what its server called the model that answered, sorted
+    reference   "gold" where the judge was shown what the cases' golds say (`--reference-gold`); left out for a judge
+                that graded blind
     run         the judge's run, where every grade has its own cell
 
 `harness grade` writes it behind the whole rule file, and freezes the two as one: another judge, another wording of the
@@ -20,9 +22,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
-__all__ = ["judged_file", "judged_name", "read_judge", "without_run"]
+__all__ = ["GOLD", "judged_file", "judged_name", "read_judge", "without_run"]
 
 _TEXTS = ("suite", "rules", "candidate", "digest", "run")
+GOLD = "gold"
+"""The only reference that a judge of answers can be shown."""
 _MOST_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9_.-]+")
 
@@ -35,7 +39,9 @@ def judged_name(suite: str, candidate: str, rules: str = "") -> str:
 
 def judged_file(rules: bytes, judge: Mapping[str, str | Sequence[str]]) -> bytes:
     """A whole rule file with the [judge] table behind it."""
-    lines = [f"{name} = {_toml(judge[name])}" for name in ("suite", "rules", "candidate", "digest", "models", "run")]
+    shown = ["reference"] if judge.get("reference") else []
+    names = ["suite", "rules", "candidate", "digest", "models", *shown, "run"]
+    lines = [f"{name} = {_toml(judge[name])}" for name in names]
     return rules + (b"" if rules.endswith(b"\n") else b"\n") + "\n".join(["\n[judge]", *lines, ""]).encode()
 
 
@@ -63,11 +69,13 @@ def read_judge(table: Any) -> Mapping[str, Any]:
     if not isinstance(table, dict):
         raise ValueError("[judge]: expected a table")
     found = cast("dict[str, Any]", table)
-    if set(found) != {*_TEXTS, "models"}:
+    if set(found) - {"reference"} != {*_TEXTS, "models"}:
         raise ValueError(f"[judge]: expected {', '.join(_TEXTS)} and models, got {', '.join(sorted(found))!a}")
     for name in _TEXTS:
         if not isinstance(found[name], str):
             raise ValueError(f"[judge] {name}: expected text, got {found[name]!a}")
+    if found.get("reference", GOLD) != GOLD:
+        raise ValueError(f"[judge] reference: expected {GOLD!a}, or nothing, got {found['reference']!a}")
     models = found["models"]
     if not isinstance(models, list) or not all(isinstance(each, str) for each in cast("list[Any]", models)):
         raise ValueError(f"[judge] models: expected a list of texts, got {models!a}")

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from harness._errors import HarnessError
+from harness._errors import HarnessError, RefusedError
 from harness._graded import GRADED, evidence_of, gold_of, read_answers, text_of
-from harness._join import ARMS, first_repeats, unread_score, why_not_graded
+from harness._join import ARMS, first_repeats, reference_shown, unread_score, why_not_graded
 from harness._judged import judged_file, judged_name
 from harness._replay_compare import Difference, Recorded, difference_of
 from harness._replies import Place, read_places, read_plan, seqs_in
@@ -193,6 +194,10 @@ def _claims(ledger: Ledger, rules: RuleSet, judge: Mapping[str, Any], freeze: in
     named = [judged_name(judge["suite"], judge["candidate"], each) for each in ("", own.name)]
     if rules.name not in named:
         return f"the name {' or '.join(named)}"
+    with suppress(RefusedError):
+        reference = reference_shown(ledger, read_plan(ledger, judge["run"])[1])
+        if judge.get("reference", "") != reference:
+            return f"the reference {reference or 'none'}"
     told = ledger.rows(_MODELS, (judge["run"], judge["candidate"], freeze))
     models = {row["model"] for row in told} - {None}
     claimed = set(judge["models"])

@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
-from harness._compare import compare
+from harness._compare import Compared, compare
 from harness._fingerprint import fingerprints, freeze_of
+from harness._gate import gate
+from harness._gate_named import read_margin
 from harness._grade import GradeJob, grade_job
 from harness._job import Job
-from harness._judged import judged_file, without_run
+from harness._judged import judged_file, read_judge, without_run
+from harness._replay_check import check_run
 from harness._rules_diff import switches
 from harness._run import SilentProgress
 from harness._thaw import thaw_rules
+from ledger import Ledger
 from tests.harness.judged import Bench, judge
 from tests.harness.models import Answer, model_server
 
@@ -79,3 +83,42 @@ def test_two_targets_of_one_run_that_one_judge_graded_are_no_two_judges_and_two_
     assert targets.shown and targets.metrics and targets.study == ()
     assert [each.title for each in judges.study][::2] == ["Agreement of the two judges", "Where the two judges part"]
     assert judges.study[0].rows[0][1:3] == (0, 2)
+
+
+def sunny(prompt: str) -> Answer:
+    return Answer("It falls, children.")
+
+
+def one(ledger: Ledger, *sides: str, rules: str) -> Compared:
+    (pair,) = compare(ledger, *sides, rules=rules.split()).pairs
+    return pair
+
+
+def test_grades_given_blind_and_beside_the_gold_are_two_measures(bench: Bench) -> None:
+    ours, theirs = bench.run(sunny, "small"), bench.run(sunny, "large")
+    blind, shown = bench.grade(ours), bench.grade(theirs, reference=True)
+    name = "essays.openai-inspector"
+    with bench.ledger() as ledger:
+        pair = one(ledger, ours, theirs, rules=name)
+        assert not pair.shown
+        assert [(each.component, each.before, each.after) for each in pair.comparability.moved] == [
+            ("reference", "none", "gold")
+        ]
+        assert "both with --reference-gold or both without" in pair.comparability.mend[0]
+        assert gate(ledger, ours, theirs, read_margin("90pp"), rules=[name]).exit_status == 4
+        judges = one(ledger, blind.finished.run, shown.finished.run, rules="judge").comparability
+        assert "cases" in {each.component for each in judges.moved}, "the judge's own runs asked other things"
+    beside = bench.grade(ours, reference=True)
+    with bench.ledger() as ledger:
+        labels = [each.joined[0].label for each in (blind, beside)]
+        within = one(ledger, ours, rules=" ".join(labels))
+        assert within.warnings[-1].startswith("B's judge was shown each case's gold as a reference and A's graded")
+        assert [check_run(ledger, ours, label).ok for label in labels] == [True, True]
+
+
+def test_a_rule_set_from_before_says_nothing_of_a_reference_and_another_word_than_gold_is_refused() -> None:
+    assert "reference" not in read_judge({**WHOSE})
+    assert judged_file(b"", WHOSE) == judged_file(b"", {**WHOSE, "reference": ""})
+    assert b'reference = "gold"\n' in judged_file(b"", {**WHOSE, "reference": "gold"})
+    with pytest.raises(ValueError, match="reference: expected 'gold', or nothing, got 'oracle'"):
+        read_judge({**WHOSE, "reference": "oracle"})

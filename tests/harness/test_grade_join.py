@@ -282,6 +282,7 @@ def test_a_judge_that_was_shown_another_text_than_the_answer_is_found(
         ('models = ["scripted-1"]', 'models = ["grand-9"]', "derived the models scripted-1"),
         ('bar = "readable >= 100%"', 'bar = "readable >= 1%"', "derived the rules of judge@"),
         ('rules = "judge@', 'rules = "nobody@', "has no rule set nobody@"),
+        ('"]\nrun = "', '"]\nreference = "gold"\nrun = "', "derived the reference none"),
     ],
 )
 def test_a_rule_set_that_says_of_a_judge_what_is_not_so_is_found(bench: Bench, was: str, now: str, told: str) -> None:
