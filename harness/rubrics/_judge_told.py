@@ -38,7 +38,8 @@ def claims(seen: Sequence[Seen]) -> Iterator[StudyTable]:
             "Missing claims nothing, and invalid is no number, or no word of the rubric. Pass over fail is the judge"
             " saying pass over scores or flags that don't pass.",
             "The one table that counts all arms together: it is about the arithmetic of the replies, and needs no"
-            " oracle. Repeats of a text are one cluster of the interval.",
+            " oracle. Repeats of a text are one cluster of the interval. On the scoreboard readable, score and"
+            " contradicted count all arms together too.",
             *([gone] if unknown else []),
         ),
     )  # fmt: skip
