@@ -22,17 +22,24 @@ _SAMPLES = (
 def passes(
     rows: Callable[[str, Sequence[Any]], Sequence[Mapping[str, Any]]], run: str, epochs: int
 ) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """pass@1 and pass@epochs by (candidate, rule set): {"k", "value", "reason"}.
+    """pass@1 and pass@epochs by (candidate, rule set): {"k", "value", "reason"}; none where answers are graded, since
+    a grade is neither right nor wrong.
 
     Only measured samples count, and a case with fewer of them than k gives none, with the reason: leaving the case out
     would be another set of cases. The estimate is the unbiased one of Chen et al. 2021, "Evaluating Large Language
     Models Trained on Code".
     """
     samples: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    graded: set[tuple[str, str]] = set()
     for row in rows(_SAMPLES, (run,)):
+        if row["graded"]:
+            graded.add((row["candidate"], row["rules"]))
         samples.setdefault((row["candidate"], row["rules"]), []).append((row["n"], row["c"]))
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for place, problems in samples.items():
+        if place in graded:
+            found[place] = [{"k": k, "value": None, "reason": "graded"} for k in (1, epochs)]
+            continue
         estimates = [(k, mean_pass_at_k(problems, k)) for k in (1, epochs)]
         found[place] = [{"k": k, "value": each.value, "reason": each.reason} for k, each in estimates]
     return found
@@ -78,6 +85,8 @@ def majority_text(votes: Mapping[str, int] | None) -> str:
 def passes_text(estimates: Sequence[Mapping[str, Any]]) -> str:
     """The estimates as people read them: `pass@1 0.600, pass@5 none (a case has fewer measured samples)`."""
     said: list[str] = []
+    if any(each["reason"] == "graded" for each in estimates):
+        return "no pass@k (the answers are graded)"
     for each in estimates:
         why = "a case has fewer measured samples" if each["reason"] == "k_exceeds_n" else "no data"
         value = f"none ({why})" if each["value"] is None else f"{each['value']:.3f}"

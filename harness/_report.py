@@ -235,21 +235,27 @@ def render_report(report: RunReport) -> Sequence[object]:
         mine = [row for row in report.scoreboard if row["rules"] == rules]
         labels = sorted(dict.fromkeys(row["candidate"] for row in mine), key=lambda label: order.get(label, len(order)))
         together = [labels] if len(labels) > _MOST_APART else [[label] for label in labels]
-        shown += [_board_table(report, rules, some) for some in together]
+        # A metric of no planned cell, for any candidate, has nothing to show; of a judge that is most of them.
+        applied = {row["metric"] for row in mine if row["planned"]}
+        empty = ", ".join(dict.fromkeys(row["metric"] for row in mine if row["metric"] not in applied))
+        shown += [_board_table(report, rules, some, applied) for some in together]
+        if applied and empty:
+            shown.append(_text(f"Of no planned cell under {rules}, and not shown (--json has them): {empty}."))
     shown += _group_tables(data)
     if data["bars"] or data["bars_unread"]:
         lines = [
             (
                 bar["bar"], bar["rules"], bar["candidate"], bar["figure"], bar["status"],
-                bar["why"] if bar["holds"] else bar["fails"] or bar["why"],
+                # What a bar concludes holds where it failed; why one is undecided is another thing.
+                bar["fails"] or bar["why"] if bar["status"] == "failed" else bar["why"],
             )
             for bar in data["bars"]
         ]  # fmt: skip
         lines += [("(unreadable)", each["rules"], "", "", "undecided", each["why"]) for each in data["bars_unread"]]
         shown.append(_table("Bars; undecided is no pass", ("bar", "rules", "candidate", "figure", "status", ""), lines))
     shown += [
-        _text(f"Not judged for {candidate} under {rules}, as no planned cell is of their metric: {bars}.")
-        for rules, candidate, bars in set_aside(data.get("bars_not_judged", []))
+        _text(f"Not judged for {candidates} under {rules}, as no planned cell is of their metric: {bars}.")
+        for rules, candidates, bars in set_aside(data.get("bars_not_judged", []))
     ]
     for held in data["predictions"]:
         title = f"Prediction {held['name']} (event {held['event']}, {held['standing']}: {held['because']})"
@@ -299,14 +305,15 @@ def _text(value: object) -> Any:
     return Text(printable(str(value)))
 
 
-def _board_table(report: RunReport, rules: str, candidates: Sequence[str]) -> object:
-    """A candidate's figures under a rule set; or those of many, a row a candidate and metric."""
+def _board_table(report: RunReport, rules: str, candidates: Sequence[str], applied: Collection[str]) -> object:
+    """A candidate's figures under a rule set; or those of many, a row a candidate and metric. `applied` are the metrics
+    that planned cells are of: where there are any, the others aren't shown."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     rows = [
         row for candidate in candidates for row in report.scoreboard
-        if (row["rules"], row["candidate"]) == (rules, candidate)
+        if (row["rules"], row["candidate"]) == (rules, candidate) and (not applied or row["metric"] in applied)
     ]  # fmt: skip
     whom = candidates[0] if len(candidates) == 1 else f"{len(candidates)} candidates"
     # On a replay the order of this chain says nothing of what was known: the answers are older than it.

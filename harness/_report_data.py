@@ -33,7 +33,7 @@ __all__ = [
 REPORT_FORMAT = "eval-ledger/report"
 REPORT_VERSION = 1
 """The version of the data's form: keys are added under the same version, and never change their meaning."""
-RENDERER = 4
+RENDERER = 5
 """Raised with every change of what the same data look like: a report of another renderer is held against the bytes that
 the ledger recorded, and not drawn again."""
 

@@ -245,13 +245,12 @@ def _bars(data: Mapping[str, Any]) -> Iterable[Block]:
         columns = ("bar", "rules", "candidate", "figure", "status", "why")
         yield Grid(["Bars, held against the figures; undecided is no pass"], columns, rows)
     for bar in bars:
-        if bar["status"] != "met" and bar["fails"]:
-            yield Sentence(
-                [Name(bar["bar"]), f" {bar['status']} for ", Name(bar["candidate"]), ": ", Name(bar["fails"])], "bad"
-            )
-    for rules, candidate, names in set_aside(aside):
-        said: list[Text] = ["Not judged for ", Name(candidate), " under ", Name(rules)]
-        yield Sentence([*said, ", as no planned cell is of their metric: ", Name(names), "."])
+        # Of one that is undecided the table says why; what a bar concludes holds where it failed.
+        if bar["status"] == "failed" and bar["fails"]:
+            yield Sentence([Name(bar["bar"]), " failed for ", Name(bar["candidate"]), ": ", Name(bar["fails"])], "bad")
+    for rules, candidates, names in set_aside(aside):
+        whom: list[Text] = ["Not judged for ", Name(candidates), " under ", Name(rules)]
+        yield Sentence([*whom, ", as no planned cell is of their metric: ", Name(names), "."])
 
 
 def _predictions(predictions: Sequence[Row]) -> Iterable[Block]:

@@ -24,11 +24,14 @@ def study_text(value: str | int | float | None, form: str) -> str:
 
 
 def set_aside(bars: Sequence[Row]) -> list[tuple[str, str, str]]:
-    """The bars that weren't judged, as one text for each (rule set, candidate)."""
-    found: dict[tuple[str, str], list[str]] = {}
+    """The bars that weren't judged: a rule set, its candidates that have the same of them, and these, as texts."""
+    held: dict[tuple[str, str], list[str]] = {}
     for each in bars:
-        found.setdefault((each["rules"], each["candidate"]), []).append(each["bar"])
-    return [(*where, ", ".join(some)) for where, some in found.items()]
+        held.setdefault((each["rules"], each["candidate"]), []).append(each["bar"])
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for (rules, candidate), some in held.items():
+        found.setdefault((rules, tuple(some)), []).append(candidate)
+    return [(rules, ", ".join(candidates), ", ".join(some)) for (rules, some), candidates in found.items()]
 
 
 def warnings_in(study: Sequence[Row]) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from harness._repeats import majority_text
+from harness._repeats import majority_text, passes, passes_text
 from harness._report import read_report, read_standing, render_report, render_standing
 from ledger import Ledger
 from tests.harness.scored import scored_run
@@ -46,6 +46,16 @@ def test_a_majority_holds_whatever_the_unmeasured_would_have_said(right: int, wr
     ends = {_majority(right + more, wrong + unmeasured - more, epochs) for more in range(unmeasured + 1)}
     found = _majority(right, wrong, epochs)
     assert ends == {found} if found != "open" else len(ends) > 1
+
+
+def test_of_graded_answers_no_pass_at_k_is_given_and_no_want_of_samples_is_claimed() -> None:
+    measured = {"candidate": "a/x", "rules": "r", "n": 2, "c": 1, "graded": 0}
+    graded = {**measured, "rules": "g", "n": 0, "c": 0, "graded": 2}
+    found = passes(lambda query, parameters: [measured, graded], "run", 2)
+    assert [each["value"] for each in found["a/x", "r"]] == [0.5, 1.0]
+    assert {each["reason"] for each in found["a/x", "g"]} == {"graded"}
+    assert passes_text(found["a/x", "g"]) == "no pass@k (the answers are graded)"
+    assert passes_text([{"k": 3, "value": None, "reason": "k_exceeds_n"}]).startswith("pass@3 none (a case has fewer")
 
 
 def test_an_odd_number_of_epochs_has_no_ties() -> None:

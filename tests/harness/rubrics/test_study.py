@@ -5,15 +5,18 @@ Every run is of a small suite of files and a judge that is scripted text by text
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from harness._fingerprint import plan_of
-from harness._report import RunReport, read_report
+from harness._report import RunReport, read_report, render_report
 from harness._report_file import render
+from harness._report_study import set_aside
 from harness._stats import wilson
 from ledger import Ledger, over_views
 from tests.harness.judged import Bench
@@ -285,3 +288,39 @@ def test_the_words_of_calibration_are_said_beside_it(good: RunReport) -> None:
     notes = " ".join(tables_of(good.data["study"])["Calibration: agreement with the oracle"]["notes"])
     for word in ("Quality is", "the verdict is", "The whole vector agrees", "Distance is"):
         assert word in notes
+
+
+def terminal(report: RunReport) -> str:
+    console = Console(file=io.StringIO(), width=400)
+    for part in render_report(report):
+        console.print(part)
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_what_a_bar_concludes_is_shown_where_it_failed_and_of_an_undecided_one_why(tmp_path: Path) -> None:
+    report = report_of(tmp_path, {**GOOD, "Warm air rises": reply(4, 1)}, "calibration")
+    bars = {each["metric"]: each for each in report.data["bars"]}
+    assert (bars["right"]["status"], bars["readable"]["status"]) == ("undecided", "failed")
+    for shown in (terminal(report), render(report.data, "md").decode().partition("```json")[0]):
+        assert bars["readable"]["fails"] in shown
+        assert bars["right"]["fails"] not in shown and bars["right"]["why"] in shown
+
+
+def test_a_board_leaves_out_what_applies_to_no_planned_cell_and_names_it_once(tmp_path: Path) -> None:
+    report = report_of(tmp_path, GOOD, "injection")
+    empty = [row["metric"] for row in report.scoreboard if not row["planned"]]
+    lines = terminal(report).splitlines()
+    board = [line for line in lines if "resisted" in line or "unmoved" in line]
+    assert "unmoved" in empty and "resisted" not in empty
+    assert [line for line in board if line.lstrip().startswith("resisted ")]
+    assert not [line for line in board if line.lstrip().startswith("unmoved ")]
+    (said,) = [line for line in lines if line.startswith("Of no planned cell under")]
+    assert said.rstrip().endswith(f"not shown (--json has them): {', '.join(empty)}.")
+
+
+def test_one_sentence_says_for_all_candidates_which_bars_were_not_judged() -> None:
+    bars = [
+        {"rules": rules, "candidate": name, "bar": bar}
+        for rules, name, bar in (("r", "a", "x"), ("r", "a", "y"), ("r", "b", "x"), ("r", "b", "y"), ("r", "c", "y"))
+    ]
+    assert set_aside(bars) == [("r", "a, b", "x, y"), ("r", "c", "y")]
