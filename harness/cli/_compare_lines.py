@@ -72,6 +72,8 @@ def _numbers(pair: Compared) -> Iterator[str]:
         yield "A and B count the cases that are right (1) there; both, only A and so on count the paired cases."
     if any(each.p is not None for each in pair.metrics):
         yield "One is called higher where p is under 0.05 and the interval doesn't hold zero; else it is inconclusive."
+    if any(each.repeated and each.pairs for each in pair.metrics):
+        yield "A - B weighs each case alike, however often it was asked: in epochs, or by cases of the same input."
     seeds = {(each.interval.resamples, each.interval.seed) for each in pair.metrics if each.interval is not None}
     for resamples, seed in seeds:
         yield f"Intervals of A - B: {resamples:,} resamples of the cases, percentile, seed {seed}."

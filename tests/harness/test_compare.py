@@ -115,6 +115,7 @@ def test_twins_are_paired_each_with_its_own_and_count_as_one_case_with_its_repea
     )
     found = only(compare(ledger, run))
     assert [flip.case for flip in found.flips] == ["one/first"]
+    assert "A - B weighs each case alike, however often it was asked" in text(compare(ledger, run))
     assert (found.a.text(), found.b.text()) == ("1/2", "0/2")
     assert (found.planned, found.pairs, found.difference) == (1, 1, 0.5)
     assert (found.only_a, found.p, found.no_p) == (None, None, "repeats of a case aren't independent")
