@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from harness._basis import Basis, basis_of
+from harness._clusters import has_twins
 from harness._differences import Difference, compare_data, compare_text, count_numbers, line_endings
 from harness._errors import UsageError
 from harness._find_report import Recorded, find_recorded, read_report_file
@@ -25,6 +26,7 @@ from ledger import Ledger, verify
 __all__ = ["Check", "check_file", "check_report"]
 
 _FEW = 4
+_INTERVALS = ("case_low", "case_high", "interval_low", "interval_high", "interval_by")
 Verdict = Literal["reproduces", "differs", "set aside", "tampered"]
 
 
@@ -175,7 +177,8 @@ def _hold_data(
     found.numbers = count_numbers(said)
     differences = list(compare_data(said, fresh, whole=ours, close=exact))
     if exact:
-        told = [each for each in differences if _told_otherwise(each, ours=ours)]
+        twins = not ours and has_twins(ledger.rows, basis.run)
+        told = [each for each in differences if _told_otherwise(each, ours=ours, twins=twins)]
         found.notes += [f"this release tells it otherwise: {each}" for each in told]
         differences = [each for each in differences if each not in told]
     gone = withheld_since(ledger, basis.run, basis.labels, basis.size)
@@ -202,13 +205,15 @@ def _drawn_here(fresh: Data, text: str, form: Format) -> bool:
     return len(compare_text(text, line_endings(render(fresh, form).decode())[0])) <= _FEW
 
 
-def _told_otherwise(difference: Difference, *, ours: bool) -> bool:
+def _told_otherwise(difference: Difference, *, ours: bool, twins: bool = False) -> bool:
     """Whether a place of a file whose bytes are the recorded ones may differ between releases without being false."""
     # Which stage moved a cell is told by deriving it once more, with the code that is here now.
     stage = difference.place[:2] == ("correction", "flips") and difference.place[-1] == "stage"
     # Why there is no pass@k of answers that are graded was told as a want of samples.
     passes = difference.place[:1] == ("repeatability",) and difference.place[-1] == "reason"
-    return stage or (not ours and (passes or difference.place[-1:] in (("why",), ("because",), ("unread",))))
+    # Cases that ask the very same input were taken as independent.
+    apart = twins and difference.place[:1] == ("scoreboard",) and difference.place[-1] in _INTERVALS
+    return stage or (not ours and (passes or apart or difference.place[-1:] in (("why",), ("because",), ("unread",))))
 
 
 def _lost(said: Data, kept: Data, differences: Sequence[Difference]) -> list[Difference]:

@@ -15,6 +15,7 @@ from ledger import Draft, Ledger, find_run
 from ledger._redact import redact
 from ledger._redact_targets import find_targets
 from tests.harness.reported import copied, written
+from tests.harness.scored import case_line, scored_run
 
 
 @pytest.fixture
@@ -71,6 +72,27 @@ def test_a_report_with_fewer_keys_of_an_older_form_stays_checkable(own: Path, mo
         data["scoreboard"][0]["planned"] += 1
         found = check_report(ledger, render(data, "json"), "x")
     assert any(each.where.endswith(".planned") for each in found.differences)
+
+
+@pytest.mark.parametrize("twins", [True, False])
+def test_an_older_report_that_took_twins_as_independent_cases_is_told_so_and_only_of_twins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, twins: bool
+) -> None:
+    names = [f"c{at}" for at in range(6)]
+    lines = [case_line(each, text=None if not twins else "- one\n- two\n") for each in names]
+    with Ledger.create(tmp_path / "ledger.db") as ledger:
+        run = scored_run(ledger, {"a/x": dict.fromkeys(names, "right")}, lines=lines)
+        data = collect(ledger, run, ledger.head()[0])
+        row = next(each for each in data["scoreboard"] if each["n"] == 6)
+        assert row["interval_by"] == ("cases, wilson" if twins else "cells")
+        row |= {"interval_low": row["low"] if twins else 0.9, "interval_by": "cells"}
+        drawn = render(data, "json")
+        write_report(ledger, data, drawn, "json", tmp_path / "older.json")
+        assert check_report(ledger, drawn, "x").verdict == "differs", "of this release it is a false number"
+        a_release_later(monkeypatch)
+        found = check_report(ledger, drawn, "x")
+    assert found.verdict == ("reproduces" if twins else "differs")
+    assert any("interval_low" in note for note in found.notes) is twins
 
 
 @pytest.mark.parametrize("form", FORMATS)
