@@ -313,8 +313,9 @@ def _board_table(report: RunReport, rules: str, candidates: Sequence[str], appli
 
     rows = [
         row for candidate in candidates for row in report.scoreboard
-        if (row["rules"], row["candidate"]) == (rules, candidate) and (not applied or row["metric"] in applied)
+        if (row["rules"], row["candidate"]) == (rules, candidate)
     ]  # fmt: skip
+    rows = [row for row in rows if row["metric"] in applied] or rows
     whom = candidates[0] if len(candidates) == 1 else f"{len(candidates)} candidates"
     # On a replay the order of this chain says nothing of what was known: the answers are older than it.
     of = ", on the replay of older answers" if report.data["run"]["via"] == "replay" else ""

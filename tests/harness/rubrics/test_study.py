@@ -266,8 +266,8 @@ def test_a_judge_that_changes_its_mind_between_epochs_is_warned_of_arm_by_arm_ov
 def test_epochs_of_a_target_are_no_repeats_of_its_judge_and_epochs_of_a_judge_are(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     target = bench.run(limit=1, epochs=2)
-    mind = iter([reply(3, 1), reply(3, 1), reply(0, 1), reply(0, 1)])
-    own = bench.grade(target, lambda _: Answer(next(mind)), options={"epochs": 2}).finished.run
+    mind = iter([reply(3, 1), reply(0, 1)])
+    own = bench.grade(target, lambda _: Answer(next(mind)), options={"epochs": 2, "limit": 1}).finished.run
     with bench.ledger() as ledger:
         joined, mine = read_report(ledger, target), read_report(ledger, own)
     assert "Epochs: how often a repeat differs" not in told(joined)
