@@ -9,6 +9,7 @@ from harness.judging._folds import FOLDS, fold
 from harness.judging._policy import AllAtLeast, Policy, Threshold
 from harness.judging._read_rubric import COMMENTS, KEYS, RESERVED, read_rubric
 from harness.judging._rubric import Criterion, Flag, ReplyRules, Rubric
+from harness.judging._shown import check_rules, naming_rubric, without_name
 from harness.judging._untrusted import delimited, escape, looks_delimited, nonce_of, unescape
 from harness.judging._verdict import Claim, Judgement, TotalClass, Verdict, class_of_total, exact, judge
 
@@ -31,6 +32,7 @@ __all__ = [
     "Threshold",
     "TotalClass",
     "Verdict",
+    "check_rules",
     "class_of_total",
     "delimited",
     "detect",
@@ -39,8 +41,10 @@ __all__ = [
     "fold",
     "judge",
     "looks_delimited",
+    "naming_rubric",
     "nonce_of",
     "read_detectors",
     "read_rubric",
     "unescape",
+    "without_name",
 ]

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from harness._errors import SuiteError
-from harness.judging import Rubric, Threshold
+from harness.judging import Rubric, Threshold, naming_rubric
 from harness.rubrics._files import read_inside, shown
 from harness.rubrics._manifest import Manifest
 from harness.rubrics._table import ID, got
 from harness.suites._registry import stages
 
-__all__ = ["BUILT_IN", "fill_in", "prompt_file"]
+__all__ = ["BUILT_IN", "criteria_lines", "fill_in", "filled", "prompt_file"]
 
 BUILT_IN = "grade"
 """The template that a suite has without one of its own."""
@@ -47,34 +48,48 @@ def prompt_file(manifest: Manifest, name: str) -> bytes:
 def fill_in(template: str, rubric: Rubric, where: str) -> bytes:
     """A template with the rubric in it, checked by the stages. `where` begins a message. Raises SuiteError."""
     macros = {
-        "criteria": _criteria(rubric), "flags": _flags(rubric), "policy": _policy(rubric), "reply": _reply(rubric),
-    }  # fmt: skip
+        "criteria": criteria_lines(rubric, scales=True),
+        "flags": _flags(rubric),
+        "policy": _policy(rubric),
+        "reply": _reply(rubric),
+    }
+    wanted = ("criteria", "reply", "flags") if rubric.flags else ("criteria", "reply")
+    return filled(template, macros, wanted, rubric, where, "rubric")
+
+
+def filled(
+    template: str, macros: Mapping[str, str], wanted: Sequence[str], rubric: Rubric, where: str, stage_name: str
+) -> bytes:
+    """A template with `macros` filled in and its rubric named, checked by the stages; those `wanted` must stand in it.
+
+    `where` begins a message. Raises SuiteError.
+    """
     template = template.replace("\r\n", "\n")
     there = set(_MACRO.findall(template))
     if unknown := sorted(there - set(macros)):
         raise SuiteError(
             f"{where}: [[{unknown[0]}]] is nothing that can be filled in; there are [[{']], [['.join(macros)}]]"
         )
-    wanted = ("criteria", "reply", "flags") if rubric.flags else ("criteria", "reply")
     for name in wanted:
         if name not in there:
             raise SuiteError(f"{where}: expected [[{name}]] in the prompt, or the judge would never see it")
-    filled = f"{{# rubric {rubric.digest} #}}\n" + _MACRO.sub(lambda found: macros[found[1]], template)
-    fault = stages("rubric").check_prompt(filled)
+    named = naming_rubric(rubric.digest, _MACRO.sub(lambda found: macros[found[1]], template))
+    fault = stages(stage_name).check_prompt(named)
     if fault is not None:
         raise SuiteError(f"{where}: {fault}")
-    return filled.encode("utf-8")
+    return named.encode("utf-8")
 
 
-def _criteria(rubric: Rubric) -> str:
+def criteria_lines(rubric: Rubric, *, scales: bool) -> str:
+    """The criteria as a judge is shown them, a line each; with the scale of each where scores are asked for."""
     weighted = len({each.weight for each in rubric.criteria}) > 1
     lines: list[str] = []
     for each in rubric.criteria:
-        scale = f"a whole number from {each.least} to {each.most}"
-        weight = f"; weight {each.weight_text}" if weighted else ""
+        scale = f", a whole number from {each.least} to {each.most}" if scales else ""
+        weight = f"{';' if scales else ','} weight {each.weight_text}" if weighted else ""
         said = each.description.strip().replace("\r\n", "\n").replace("\n", "\n  ")
         name = f" ({each.name.strip()})" if each.name.strip() != each.id else ""
-        lines.append(f"- {each.id}{name}, {scale}{weight}" + (f": {said}" if said else ""))
+        lines.append(f"- {each.id}{name}{scale}{weight}" + (f": {said}" if said else ""))
     return "\n".join(lines)
 
 

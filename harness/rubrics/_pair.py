@@ -7,7 +7,6 @@ detectors, and the built-in reading.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,16 +18,15 @@ from harness._errors import SuiteError
 from harness._suite import Suite
 from harness.judging import Rubric
 from harness.rubrics._files import file_inside, read_inside, shown
+from harness.rubrics._fill import criteria_lines, filled
 from harness.rubrics._manifest import Manifest, read_manifest
 from harness.rubrics._names import PAIR
 from harness.rubrics._whole import whole_file
 from harness.suites._companion import Made
-from harness.suites._registry import stages
 
 __all__ = ["pair_suite", "remake_pair"]
 
 _STAGES = "pairwise"
-_MACRO = re.compile(r"\[\[([a-z_]+)\]\]")
 _RULES = b'about = "Which of two texts meets the rubric better; each pair is asked in both orders."\n'
 _BARS = b"""
 [[bars]]
@@ -104,27 +102,5 @@ def _prompt(manifest: Manifest, name: str) -> bytes:
 
 
 def _filled(template: str, rubric: Rubric, where: str) -> bytes:
-    template = template.replace("\r\n", "\n")
-    there = set(_MACRO.findall(template))
-    unknown = sorted(there - {"criteria"})
-    if unknown:
-        raise SuiteError(f"{where}: [[{unknown[0]}]] is nothing that can be filled in here; there is [[criteria]]")
-    if not there:
-        raise SuiteError(f"{where}: expected [[criteria]] in the prompt, or the judge would never see them")
-    lines = _criteria(rubric)
-    filled = f"{{# rubric {rubric.digest} #}}\n" + _MACRO.sub(lambda _: lines, template)
-    fault = stages(_STAGES).check_prompt(filled)
-    if fault is not None:
-        raise SuiteError(f"{where}: {fault}")
-    return filled.encode("utf-8")
-
-
-def _criteria(rubric: Rubric) -> str:
-    weighted = len({each.weight for each in rubric.criteria}) > 1
-    lines: list[str] = []
-    for each in rubric.criteria:
-        name = f" ({each.name.strip()})" if each.name.strip() != each.id else ""
-        weight = f", weight {each.weight_text}" if weighted else ""
-        said = each.description.strip().replace("\r\n", "\n").replace("\n", "\n  ")
-        lines.append(f"- {each.id}{name}{weight}" + (f": {said}" if said else ""))
-    return "\n".join(lines)
+    macros = {"criteria": criteria_lines(rubric, scales=False)}
+    return filled(template, macros, ("criteria",), rubric, where, _STAGES)

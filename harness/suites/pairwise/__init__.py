@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from harness.judging import check_rules
 from harness.suites._registry import Stages
-from harness.suites.pairwise._case import check_case, check_prompt, check_rules, group, messages
+from harness.suites.pairwise._case import check_case, check_prompt, group, messages
 from harness.suites.pairwise._choice import (
     METRICS,
     PRIMARY,

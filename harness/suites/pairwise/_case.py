@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any
 
 from harness._chat import Chat
 from harness._json import JSON
-from harness.judging import delimited, nonce_of
+from harness.judging import delimited, nonce_of, without_name
 from harness.suites.manifest._prompt import check_prompt as check_template
 from harness.suites.manifest._prompt import messages as filled
 
-__all__ = ["UNTRUSTED", "check_case", "check_prompt", "check_rules", "group", "messages"]
+__all__ = ["UNTRUSTED", "check_case", "check_prompt", "group", "messages"]
 
 UNTRUSTED = ("first", "second", "reference", "asked")
 """The texts of a case that somebody else wrote. `asked` is the task, out of a recorded request."""
 _SIDES = ("a", "b")
-_HEAD = re.compile(r"\{# rubric ([0-9a-f]{64}) #\}\r?\n?")
 
 
 def messages(template: str, case_input: JSON) -> Chat:
@@ -33,7 +30,8 @@ def messages(template: str, case_input: JSON) -> Chat:
     blocks = {name: delimited(text, nonces[name]) for name, text in texts.items()}
     if "asked" in blocks:
         given["task"] = blocks["asked"]
-    chat = filled(_body(template), {**given, **blocks, **{f"{name}_nonce": nonce for name, nonce in nonces.items()}})
+    around = {f"{name}_nonce": nonce for name, nonce in nonces.items()}
+    chat = filled(without_name(template), {**given, **blocks, **around})
     said = [each["content"] for each in chat.messages if isinstance(each["content"], str)]
     for name, block in blocks.items():
         if name != "asked" and not any(block in each for each in said):
@@ -45,7 +43,7 @@ def messages(template: str, case_input: JSON) -> Chat:
 
 def check_prompt(template: str) -> str | None:
     """One sentence on why a template won't do, or None."""
-    fault = check_template(_body(template))
+    fault = check_template(without_name(template))
     if fault is not None:
         return fault
     try:
@@ -53,21 +51,6 @@ def check_prompt(template: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
-
-
-def check_rules(template: str, rules: Mapping[str, Any]) -> str | None:
-    """One sentence on why answers to a prompt can't be scored under a rubric: the judge was shown another. Or None."""
-    head = _HEAD.match(template)
-    if head is not None and head[1] == rules.get("rubric"):
-        return None
-    shown = f"rubric {head[1][:12]}" if head else "a prompt that names no rubric"
-    return f"the judge was shown {shown}, and these rules have rubric {str(rules.get('rubric'))[:12]}"
-
-
-def _body(template: str) -> str:
-    """The template without the line that names the rubric, which isn't sent."""
-    head = _HEAD.match(template)
-    return template[head.end() :] if head else template
 
 
 def check_case(case_input: JSON, gold: JSON) -> str | None:

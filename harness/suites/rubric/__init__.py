@@ -8,11 +8,12 @@ the rubric has any, and its own "total" and "verdict", which are kept, classed, 
 
 from __future__ import annotations
 
+from harness.judging import check_rules
 from harness.suites._registry import Stages
 from harness.suites.rubric._answer import answer, schema
 from harness.suites.rubric._case import GROUPS, check_case, check_gold, group
 from harness.suites.rubric._confirm import REJECTIONS, confirm
-from harness.suites.rubric._prompt import check_prompt, check_rules, messages
+from harness.suites.rubric._prompt import check_prompt, messages
 from harness.suites.rubric._rules import METRICS, PRIMARY, confirm_rules, score_rules
 from harness.suites.rubric._score import score
 

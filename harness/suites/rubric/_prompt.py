@@ -5,19 +5,16 @@ The template's first line may say by a digest which rubric it words, `{# rubric 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Any
 
 from harness._chat import Chat
 from harness._json import JSON
-from harness.judging import delimited, nonce_of
+from harness.judging import delimited, nonce_of, without_name
 from harness.suites.manifest._prompt import check_prompt as check_template
 from harness.suites.manifest._prompt import messages as fill
 
-__all__ = ["check_prompt", "check_rules", "messages"]
+__all__ = ["check_prompt", "messages"]
 
-_HEAD = re.compile(r"\{# rubric ([0-9a-f]{64}) #\}\r?\n?")
 _DATA = ("text", "reference")
 
 
@@ -39,9 +36,7 @@ def messages(template: str, case_input: JSON) -> Chat:
     blocks = {name: delimited(str(fields[name]), nonce) for name in _DATA if name in fields}
     if "asked" in fields:
         fields["asked"] = fields["task"] = delimited(str(fields["asked"]), nonce)
-    chat = fill(_HEAD.sub("", template, count=1) if _HEAD.match(template) else template, {
-        **fields, **blocks, "nonce": nonce
-    })  # fmt: skip
+    chat = fill(without_name(template), {**fields, **blocks, "nonce": nonce})
     said = [each["content"] for each in chat.messages if isinstance(each["content"], str)]
     for name, block in blocks.items():
         if not any(block in each for each in said):
@@ -51,7 +46,7 @@ def messages(template: str, case_input: JSON) -> Chat:
 
 def check_prompt(template: str) -> str | None:
     """One sentence on why a template won't do, or None."""
-    body = _HEAD.sub("", template, count=1) if _HEAD.match(template) else template
+    body = without_name(template)
     fault = check_template(body)
     if fault is not None:
         return fault
@@ -60,12 +55,3 @@ def check_prompt(template: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
-
-
-def check_rules(template: str, rules: Mapping[str, Any]) -> str | None:
-    """One sentence on why answers to a prompt can't be scored under a rubric: the judge was shown another. Or None."""
-    head = _HEAD.match(template)
-    if head is not None and head[1] == rules.get("rubric"):
-        return None
-    shown = f"another rubric ({head[1][:12]})" if head else "a prompt that names no rubric"
-    return f"the judge is shown {shown}, and these rules are of rubric {str(rules.get('rubric'))[:12]}"

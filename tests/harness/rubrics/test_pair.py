@@ -91,7 +91,7 @@ def test_another_wording_of_a_criterion_is_another_rubric_for_pairs_too(tmp_path
     suite, other = made(tmp_path / "a"), made(tmp_path / "b", MANIFEST.replace("nothing twice", "little twice"))
     assert suite.stage_functions.check_rules is not None
     said = suite.stage_functions.check_rules(other.prompt, load_rules(suite, "pair").score)
-    assert said is not None and said.startswith("the judge was shown rubric ")
+    assert said is not None and said.startswith("the judge is shown another rubric (")
 
 
 def test_a_suite_has_a_prompt_of_its_own_by_file_or_by_name(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_suite_has_a_prompt_of_its_own_by_file_or_by_name(tmp_path: Path) -> N
         ("{{ first }}\n{{ second }}\n", r"expected \[\[criteria\]\] in the prompt"),
         (
             "[[criteria]]\n[[flags]]\n{{ first }}\n{{ second }}\n",
-            r"\[\[flags\]\] is nothing that can be filled in here",
+            r"\[\[flags\]\] is nothing that can be filled in; there are \[\[criteria\]\]",
         ),
         ("[[criteria]]\n{{ first }}\n", "doesn't show the second text"),
         ("[[criteria]]\n{{ first }}\n{{ second }}\n{{ third }}\n", "third"),

@@ -191,7 +191,7 @@ def test_answers_to_one_rubric_arent_scored_under_another() -> None:
     assert STAGES.check_rules is not None
     assert STAGES.check_rules(TEMPLATE, rules().score) is None
     other = STAGES.check_rules(TEMPLATE.replace(RUBRIC, "cd" * 32), rules().score)
-    assert other == f"the judge was shown rubric {'cd' * 6}, and these rules have rubric {RUBRIC[:12]}"
+    assert other == f"the judge is shown another rubric ({'cd' * 6}), and these rules are of rubric {RUBRIC[:12]}"
     assert STAGES.check_rules("{{ first }}{{ second }}", rules().score) is not None
 
 
