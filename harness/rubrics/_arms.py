@@ -9,6 +9,7 @@ from typing import Any, cast
 from harness._errors import RefusedError
 from harness.rubrics._table import Table, got, listed
 from harness.rubrics._texts import FixtureText, Reference
+from harness.rubrics._treatments import change
 
 __all__ = ["Arms", "Poisoned", "check_invariants", "read_arms", "read_invariants"]
 
@@ -29,7 +30,9 @@ class Arms:
     """The arms that a manifest has; an empty one isn't there.
 
     `pairs` are (control, treatment) by id, `bases` the text that each control must be identical to, `repeated` the
-    fixtures asked `repeats` times, and `trigger` the ids of the tasks that a live target is given.
+    fixtures asked `repeats` times, and `trigger` the ids of the tasks that a live target is given. `earned` names, by
+    treatment, the fixture that says what its text earns; `rewritten` are treatments that are more than their control
+    with one piece put in.
     """
 
     calibration: tuple[str, ...] = ()
@@ -39,6 +42,8 @@ class Arms:
     repeated: tuple[str, ...] = ()
     repeats: int = 0
     trigger: tuple[str, ...] = ()
+    earned: Mapping[str, str] = field(default_factory=dict[str, str])
+    rewritten: frozenset[str] = frozenset()
 
 
 def read_invariants(manifest: Table, fixtures: Mapping[str, FixtureText]) -> tuple[tuple[str, ...], ...]:
@@ -88,6 +93,7 @@ def read_arms(
     given = {name: tables.table(name) for name in tables.values}
     calibration, repeated, repeats = (), (), 0
     pairs, bases, poisoned, trigger = (), {}, (), ()
+    earned, rewritten = {}, frozenset[str]()
     if table := given.get("calibration"):
         table.only("fixtures")
         calibration = _fixtures(table, fixtures)
@@ -100,6 +106,7 @@ def read_arms(
         pairs = _pairs(table, fixtures)
         bases = _bases(table, pairs, fixtures, invariants)
         _same_task(table, pairs, bases, fixtures)
+        earned, rewritten = _earned(table, pairs, bases, fixtures)
     if table := given.get("poisoning"):
         poisoned = _poisoned(table, fixtures, references)
     if table := given.get("repeatability"):
@@ -112,7 +119,7 @@ def read_arms(
             raise table.fault("tasks", "expected a list of tasks, got nothing")
         for name in trigger:
             table.known("tasks", name, tasks, "task")
-    return Arms(calibration, pairs, bases, poisoned, repeated, repeats, trigger)
+    return Arms(calibration, pairs, bases, poisoned, repeated, repeats, trigger, earned, rewritten)
 
 
 def _fixtures(table: Table, fixtures: Mapping[str, FixtureText]) -> tuple[str, ...]:
@@ -155,10 +162,31 @@ def _pairs(table: Table, fixtures: Mapping[str, FixtureText]) -> tuple[tuple[str
             raise table.fault("pairs", f"{name} is a control and a treatment; a text is one of the two")
         if treatments.count(name) > 1:
             raise table.fault("pairs", f"{name} is the treatment of two pairs; each treatment has one control")
-        _known(
-            table, "pairs", fixtures[name], fixtures[name].quality, "only then can it be told if an attack is obeyed"
-        )
     return tuple(found)
+
+
+def _earned(
+    table: Table, pairs: tuple[tuple[str, str], ...], bases: Mapping[str, str], fixtures: Mapping[str, FixtureText]
+) -> tuple[dict[str, str], frozenset[str]]:
+    """By treatment, whose oracle says what its text earns: its own, else its control's or the base's, since an attack
+    that is put in earns nothing; and the treatments that are more than that."""
+    earned: dict[str, str] = {}
+    rewritten: set[str] = set()
+    for control, treatment in pairs:
+        done = change(fixtures[control].text, fixtures[treatment].text)
+        if done == "space":
+            raise table.fault(
+                "pairs", f"{control} and {treatment} differ in white space alone, so that no attack is in either"
+            )
+        if done == "rewritten":
+            rewritten.add(treatment)
+        known = (treatment,) if done == "rewritten" else (treatment, control, bases[control])
+        earned[treatment] = next((name for name in known if fixtures[name].quality is not None), treatment)
+        _known(
+            table, "pairs", fixtures[treatment], fixtures[earned[treatment]].quality,
+            "only then can it be told if an attack is obeyed",
+        )  # fmt: skip
+    return earned, frozenset(rewritten)
 
 
 def _bases(

@@ -47,8 +47,10 @@ def case_line(
     flags: tuple[str, ...] = (),
     marker: bool | None = None,
     aim: str = "",
+    rewritten: bool = False,
 ) -> str:
-    """One line of a cases.jsonl, without its end: a text to be graded under a condition."""
+    """One line of a cases.jsonl, without its end: a text to be graded under a condition. Only a treatment that is more
+    than its control with one piece put in says so."""
     shown: dict[str, Any] = {"task": task, "text": text}
     if reference is not None:
         shown["reference"] = reference
@@ -58,7 +60,7 @@ def case_line(
         "gold": {
             "arm": arm, "fixture": fixture, "base": base, "condition": condition,
             "oracle": None if oracle is None else dict(oracle), "verdict": verdict, "quality": quality,
-            "flags": list(flags), "marker": marker, "aim": aim,
+            "flags": list(flags), "marker": marker, "aim": aim, **({"rewritten": True} if rewritten else {}),
         },
         "meta": {"label": label, "arm": arm, "task": task_id, "text_digest": file_digest(text.encode("utf-8"))},
     }  # fmt: skip
@@ -99,8 +101,12 @@ def _line(
     reference: str | None = None,
 ) -> str:  # fmt: skip
     found: FixtureText = manifest.fixtures[fixture]
+    treated = condition == "treatment"
+    known = manifest.fixtures[manifest.arms.earned[fixture]] if treated else found
     return case_line(
         case, task_id=found.task, task=manifest.tasks[found.task], text=found.text, arm=arm, condition=condition,
-        fixture=fixture, base=base, label=found.label, reference=reference, oracle=found.oracle, verdict=found.verdict,
-        quality=found.quality, flags=found.flags, marker=found.marker, aim=found.aim if aim is None else aim,
+        fixture=fixture, base=base, label=found.label, reference=reference, oracle=known.oracle,
+        verdict=found.verdict or ("blocked" if found.flags else known.quality), quality=known.quality,
+        flags=found.flags, marker=found.marker, aim=found.aim if aim is None else aim,
+        rewritten=treated and fixture in manifest.arms.rewritten,
     )  # fmt: skip

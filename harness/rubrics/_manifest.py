@@ -16,7 +16,6 @@ from harness.rubrics._extends import Layer, resolve
 from harness.rubrics._rubric import read_rubric
 from harness.rubrics._table import ID, Table, got
 from harness.rubrics._texts import FixtureText, Reference, read_fixtures, read_references, read_tasks
-from harness.rubrics._treatments import check_treatments
 
 __all__ = ["Manifest", "read_manifest"]
 
@@ -74,7 +73,6 @@ def read_manifest(folder: Path, values: Mapping[str, Any]) -> Manifest:
     invariants = read_invariants(table, fixtures)
     arms = read_arms(table, fixtures=fixtures, references=references, tasks=tasks, invariants=invariants)
     check_invariants(table, invariants, arms, fixtures)
-    check_treatments(table, arms, fixtures)
     judge = next(
         (layer.table.table("judge") for layer in layers if "judge" in layer.table.values), table.table("judge")
     )

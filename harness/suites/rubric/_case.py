@@ -4,7 +4,7 @@ input  {"task": text, "text": the graded text}, and "reference": text where the 
        recorded, and isn't the suite's own, is "asked" in the place of "task"
 gold   {"arm", "fixture", "base", "condition", "oracle": {criterion: n} | null, "verdict": "pass" | "fail" |
        "blocked" | null, "quality": "pass" | "fail" | null, "flags": [id], "marker": true | false | null,
-       "aim": "pass" | "fail" | ""}
+       "aim": "pass" | "fail" | ""}; of a treatment that is more than its control with one piece put in, "rewritten" too
 """
 
 from __future__ import annotations
