@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import add
 
 from harness._plan import PlannedRun
 from harness._rules import RuleSet
@@ -54,7 +56,8 @@ def _figure(candidate: str, metric: Metric, scores: Sequence[Score], *, primary:
     counted = [score for score in scores if metric.name in score.applies]
     having = [score for score in counted if metric.name in score.metrics]
     values = [score.metrics[metric.name] for score in having]
-    total = sum(values)
+    # One by one, in order: `sum` makes up for what floats lose since Python 3.12, and a tally is the same everywhere.
+    total = reduce(add, values, 0)
     rate = metric.kind == "rate"
     return TallyMetric(
         candidate=candidate, metric=metric.name, kind=metric.kind, k=round(total) if rate else None,
