@@ -6,6 +6,10 @@ LedgerError                 the root; `exit_status` is what the command line end
 ├── NotALedger       (2)    the file is missing, unreadable, or no ledger of this format
 ├── LedgerExists     (2)    `init` would write over something
 ├── NotFound         (2)    no such event, blob or run
+├── BadKey           (2)    no key in the encodings of signed notes, or one that can't be had
+├── BadNote          (2)    no signed note or checkpoint, or a signature that isn't its key's
+├── BadProof         (1)    a proof that doesn't prove what it is given for
+├── BadBundle        (2)    no evidence bundle that can be read
 ├── BadQuery         (2)    a query that doesn't read, or can't be run, or whose rows make no frame
 ├── Refused          (4)    the ledger's own rules forbid this append; nothing was written
 │   └── RunHeld      (4)    another process is asking for this run
@@ -18,7 +22,11 @@ from __future__ import annotations
 __all__ = [
     "AppendFailed",
     "BadBody",
+    "BadBundle",
+    "BadKey",
     "BadLine",
+    "BadNote",
+    "BadProof",
     "BadQuery",
     "LedgerError",
     "LedgerExists",
@@ -54,6 +62,24 @@ class LedgerExists(LedgerError):
 
 class NotFound(LedgerError):
     """The event, blob or run that was named isn't in this ledger."""
+
+
+class BadKey(LedgerError):
+    """A key isn't one of a signed note's, or its file can't be used. The message never quotes a signing key."""
+
+
+class BadNote(LedgerError):
+    """Bytes aren't a signed note or checkpoint, or a signature in it isn't the one of the key that it names."""
+
+
+class BadProof(LedgerError):
+    """A proof doesn't lead to the root that it was given with, or has another form than such a proof has."""
+
+    exit_status = 1
+
+
+class BadBundle(LedgerError):
+    """A file is no evidence bundle of a version that this release reads."""
 
 
 class BadQuery(LedgerError):

@@ -1,0 +1,1 @@
+"""Checkpoints of a ledger: its keys, its signed tree heads, and who outside vouched for them."""

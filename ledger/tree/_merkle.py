@@ -1,0 +1,239 @@
+"""The Merkle tree over event lines: roots, inclusion and consistency (RFC 6962 section 2.1; the checks, RFC 9162).
+
+SHA-256; a leaf is SHA-256(0x00, line), a node SHA-256(0x01, left, right). Leaf index = seq - 1. Everything is worked
+out from the leaves that are given; nothing is cached, so nothing that is cached can lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+from ledger._errors import BadProof
+
+__all__ = [
+    "EMPTY_ROOT",
+    "Peaks",
+    "Tree",
+    "check_consistency",
+    "check_inclusion",
+    "leaf_hash",
+    "root_from_inclusion",
+    "root_of",
+]
+
+EMPTY_ROOT = sha256(b"").digest()
+"""The root of the tree that has no leaf."""
+_SIZE = 32
+_LEAF, _NODE = b"\x00", b"\x01"
+
+
+def leaf_hash(line: bytes) -> bytes:
+    """The hash of a leaf: of an event line's bytes, without a newline."""
+    return sha256(_LEAF + line).digest()
+
+
+def _node(left: bytes, right: bytes) -> bytes:
+    return sha256(_NODE + left + right).digest()
+
+
+class Peaks:
+    """A tree that grows at its right edge, by the roots of its full subtrees from left to right (a compact range).
+
+    It holds at most 53 hashes however many leaves were added, and gives the root at any moment.
+    """
+
+    __slots__ = ("_hashes", "size")
+
+    def __init__(self, size: int = 0, hashes: Sequence[bytes] = ()) -> None:
+        """The peaks of a tree of `size` leaves. Raises BadProof unless there are as many as such a tree has."""
+        if size < 0 or len(hashes) != size.bit_count() or any(len(each) != _SIZE for each in hashes):
+            raise BadProof(
+                f"expected {max(size, 0).bit_count()} hashes of 32 bytes for the peaks of {size} leaves,"
+                f" got {len(hashes)}"
+            )
+        self.size = size
+        self._hashes = list(hashes)
+
+    @property
+    def hashes(self) -> tuple[bytes, ...]:
+        """The roots of the full subtrees, the largest first."""
+        return tuple(self._hashes)
+
+    def add(self, leaf: bytes) -> None:
+        """Add one leaf hash."""
+        self.size += 1
+        below = self.size
+        while not below & 1:
+            leaf = sha256(_NODE + self._hashes.pop() + leaf).digest()
+            below >>= 1
+        self._hashes.append(leaf)
+
+    def root(self) -> bytes:
+        """The root of the leaves added so far."""
+        if not self._hashes:
+            return EMPTY_ROOT
+        root = self._hashes[-1]
+        for left in reversed(self._hashes[:-1]):
+            root = _node(left, root)
+        return root
+
+
+def root_of(leaves: Iterable[bytes]) -> bytes:
+    """The root of leaf hashes."""
+    peaks = Peaks()
+    for leaf in leaves:
+        peaks.add(leaf)
+    return peaks.root()
+
+
+class Tree:
+    """The leaf hashes of a whole tree, and what can be proved of its prefixes. 64 bytes a leaf, nodes included."""
+
+    def __init__(self, leaves: Iterable[bytes]) -> None:
+        level = b"".join(leaves)
+        self.size = len(level) // _SIZE
+        # Level by level, the full subtrees only: those never change when leaves are added.
+        self._levels = [level]
+        while len(level) >= 2 * _SIZE:
+            level = b"".join(
+                sha256(_NODE + level[at : at + 2 * _SIZE]).digest()
+                for at in range(0, len(level) - 2 * _SIZE + 1, 2 * _SIZE)
+            )
+            self._levels.append(level)
+
+    def root(self, size: int | None = None) -> bytes:
+        """The root of the first `size` leaves; of all by default. Raises BadProof beyond the tree."""
+        size = self._within(self.size if size is None else size)
+        return self._range(0, size) if size else EMPTY_ROOT
+
+    def inclusion(self, index: int, size: int | None = None) -> list[bytes]:
+        """The inclusion proof of leaf `index` (from 0) in the first `size` leaves, the leaf's sibling first.
+
+        Raises BadProof where there is no such leaf.
+        """
+        size = self._within(self.size if size is None else size)
+        if not 0 <= index < size:
+            raise BadProof(f"expected the index of one of {size} leaves, got {index}")
+        proof: list[bytes] = []
+        start, end = 0, size
+        while end - start > 1:
+            split = start + _split(end - start)
+            if index < split:
+                proof.append(self._range(split, end))
+                end = split
+            else:
+                proof.append(self._range(start, split))
+                start = split
+        return proof[::-1]
+
+    def consistency(self, first: int, second: int | None = None) -> list[bytes]:
+        """The proof that the first `second` leaves extend the first `first`. Raises BadProof beyond the tree."""
+        second = self._within(self.size if second is None else second)
+        if not 0 <= first <= second:
+            raise BadProof(f"expected a first size from 0 to {second}, got {first}")
+        if first in (0, second):
+            return []
+        proof: list[bytes] = []
+        start, end, whole = 0, second, True
+        while first != end:
+            split = start + _split(end - start)
+            if first <= split:
+                proof.append(self._range(split, end))
+                end = split
+            else:
+                proof.append(self._range(start, split))
+                start, whole = split, False
+        if not whole:
+            proof.append(self._range(start, end))
+        return proof[::-1]
+
+    def _within(self, size: int) -> int:
+        if not 0 <= size <= self.size:
+            raise BadProof(f"expected a size from 0 to {self.size}, got {size}")
+        return size
+
+    def _range(self, start: int, end: int) -> bytes:
+        """The root of leaves from `start` to `end`; `start` is a multiple of the power of two that spans them."""
+        count = end - start
+        level = count.bit_length() - 1
+        if count == 1 << level:
+            at = (start >> level) * _SIZE
+            return self._levels[level][at : at + _SIZE]
+        split = start + _split(count)
+        return _node(self._range(start, split), self._range(split, end))
+
+
+def _split(count: int) -> int:
+    """The largest power of two smaller than `count`."""
+    return 1 << (count - 1).bit_length() - 1
+
+
+def root_from_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes:
+    """The root that an inclusion proof leads to (RFC 9162 section 2.1.3.2). Raises BadProof for one of another form."""
+    if not 0 <= index < size:
+        raise BadProof(f"expected the index of one of {size} leaves, got {index}")
+    _hashes(proof)
+    at, last, root = index, size - 1, leaf
+    for number, sibling in enumerate(proof, start=1):
+        if last == 0:
+            raise BadProof(f"expected an inclusion proof of {number - 1} hashes, got {len(proof)}")
+        if at & 1 or at == last:
+            root = _node(sibling, root)
+            while not at & 1 and at:
+                at, last = at >> 1, last >> 1
+        else:
+            root = _node(root, sibling)
+        at, last = at >> 1, last >> 1
+    if last:
+        raise BadProof(f"expected an inclusion proof of more than {len(proof)} hashes for leaf {index} of {size}")
+    return root
+
+
+def check_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> None:
+    """Raise BadProof unless leaf hash `leaf` is number `index` (from 0) of the tree of `size` leaves with this root."""
+    found = root_from_inclusion(leaf, index, size, proof)
+    if found != root:
+        raise BadProof(f"leaf {index} of {size}: expected the root {root.hex()}, got {found.hex()}")
+
+
+def check_consistency(first: int, second: int, proof: Sequence[bytes], first_root: bytes, second_root: bytes) -> None:
+    """Raise BadProof unless the tree of `second` leaves extends the one of `first` (RFC 9162 section 2.1.4.2)."""
+    if not 0 <= first <= second:
+        raise BadProof(f"expected a first size from 0 to {second}, got {first}")
+    _hashes(proof)
+    if first in (0, second):
+        if proof:
+            raise BadProof(f"from {first} to {second} leaves: expected an empty proof, got {len(proof)} hashes")
+        expected = EMPTY_ROOT if first == 0 else second_root
+        if first_root != expected:
+            raise BadProof(f"{first} leaves: expected the root {expected.hex()}, got {first_root.hex()}")
+        return
+    path = list(proof) if first & (first - 1) else [first_root, *proof]
+    if not path:
+        raise BadProof(f"from {first} to {second} leaves: expected a proof, got none")
+    at, last = first - 1, second - 1
+    while at & 1:
+        at, last = at >> 1, last >> 1
+    old = new = path[0]
+    for number, sibling in enumerate(path[1:], start=1):
+        if last == 0:
+            raise BadProof(f"from {first} to {second} leaves: expected {number} hashes at most, got {len(path)}")
+        if at & 1 or at == last:
+            old, new = _node(sibling, old), _node(sibling, new)
+            while not at & 1 and at:
+                at, last = at >> 1, last >> 1
+        else:
+            new = _node(new, sibling)
+        at, last = at >> 1, last >> 1
+    if last:
+        raise BadProof(f"from {first} to {second} leaves: expected more than {len(proof)} hashes")
+    for size, expected, found in ((first, first_root, old), (second, second_root, new)):
+        if found != expected:
+            raise BadProof(f"{size} leaves: expected the root {expected.hex()}, got {found.hex()}")
+
+
+def _hashes(proof: Sequence[bytes]) -> None:
+    for each in proof:
+        if len(each) != _SIZE:
+            raise BadProof(f"expected hashes of 32 bytes, got {len(each)} bytes")
