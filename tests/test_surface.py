@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-HEAVY = ("pydantic", "httpx", "httpx2", "anthropic", "sqlite_utils", "datasette", "rich", "orjson")
+HEAVY = (
+    "pydantic",
+    "httpx",
+    "httpx2",
+    "anthropic",
+    "sqlite_utils",
+    "datasette",
+    "rich",
+    "orjson",
+    "cryptography",
+    "rfc3161_client",
+)
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for package in ("ledger", "harness")

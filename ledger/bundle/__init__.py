@@ -1,1 +1,5 @@
-"""Evidence bundles: what is behind a number, in one zip that a stranger checks without the ledger and without our code."""
+"""Evidence bundles: what is behind a number, in one zip that a stranger checks without our code."""
+
+from __future__ import annotations
+
+__all__: list[str] = []
