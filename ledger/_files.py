@@ -1,13 +1,15 @@
-"""Giving a finished file its name: all at once, never over another file, and for good."""
+"""Giving a finished file its name: all at once, never over another file, and for good. And reading a small one."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 from ledger._errors import LedgerExists
 
-__all__ = ["claim_name", "sync_file", "sync_folder"]
+__all__ = ["claim_name", "read_small", "sync_file", "sync_folder"]
 
 
 def claim_name(made: Path, target: Path) -> None:
@@ -24,6 +26,22 @@ def claim_name(made: Path, target: Path) -> None:
         except FileExistsError:
             raise LedgerExists(taken) from None
         made.replace(target)
+
+
+def read_small(path: Path, most: int) -> bytes:
+    """The bytes of a file somebody else may have put there; of more than `most`, the first `most` + 1. Raises OSError.
+
+    Never waits for a pipe's writer, and never reads a device, however it is named.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
+    handle = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is a folder, a pipe or a device, not a file", str(path))
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            return file.read(most + 1)
+    finally:
+        os.close(handle)
 
 
 def sync_file(handle: int) -> None:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ledger._errors import BadNote
-from ledger.tree import SignedCheckpoint, parse_checkpoint
+from ledger._files import read_small
+from ledger.tree import MAX_NOTE, SignedCheckpoint, parse_checkpoint
 
 __all__ = ["StoredCheckpoint", "checkpoint_folder", "note_path", "peaks_path", "read_checkpoint", "stored_checkpoints",
            "timestamp_paths"]  # fmt: skip
@@ -55,7 +56,7 @@ def timestamp_paths(note: Path) -> tuple[Path, ...]:
 def read_checkpoint(path: Path) -> StoredCheckpoint:
     """Read one file; what is wrong with it is in `problem`."""
     try:
-        return StoredCheckpoint(path, parse_checkpoint(path.read_bytes()))
+        return StoredCheckpoint(path, parse_checkpoint(read_small(path, MAX_NOTE)))
     except OSError as problem:
         return StoredCheckpoint(path, None, f"it can't be read: {problem.strerror or problem}")
     except BadNote as problem:

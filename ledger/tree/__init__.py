@@ -18,10 +18,11 @@ from ledger.tree._merkle import (
     root_from_inclusion,
     root_of,
 )
-from ledger.tree._note import Note, Signature, SigningKey, VerifierKey, from_base64, parse_note, to_base64
+from ledger.tree._note import MAX_NOTE, Note, Signature, SigningKey, VerifierKey, from_base64, parse_note, to_base64
 
 __all__ = [
     "EMPTY_ROOT",
+    "MAX_NOTE",
     "Checkpoint",
     "Note",
     "Peaks",
