@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ledger._errors import BadNote, BadProof
-from ledger.tree._merkle import check_inclusion, leaf_hash
+from ledger.tree._merkle import EMPTY_ROOT, check_inclusion, leaf_hash
 from ledger.tree._note import Note, from_base64, parse_note, to_base64
 
 __all__ = ["Checkpoint", "Proof", "SignedCheckpoint", "parse_checkpoint", "parse_proof"]
@@ -16,6 +16,7 @@ __all__ = ["Checkpoint", "Proof", "SignedCheckpoint", "parse_checkpoint", "parse
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,15}")
 _PROOF = "c2sp.org/tlog-proof@v1"
 _MAX_HASHES = 63
+_MAX_PROOF = 1 << 20
 
 
 def _hash(text: str, what: str, error: type[BadNote] | type[BadProof]) -> bytes:
@@ -65,7 +66,10 @@ def parse_checkpoint(data: bytes) -> SignedCheckpoint:
     origin, size, root = lines[:3]
     if not _DECIMAL.fullmatch(size) or int(size) > 2**53 - 1:
         raise BadNote(f"the checkpoint of {origin[:140]!a}: expected a size in decimal, got {size[:40]!a}")
-    return SignedCheckpoint(Checkpoint(origin, int(size), _hash(root, "the root of the checkpoint", BadNote)), note)
+    found = Checkpoint(origin, int(size), _hash(root, "the root of the checkpoint", BadNote))
+    if found.size == 0 and found.root != EMPTY_ROOT:
+        raise BadNote(f"the checkpoint of {origin[:140]!a}: expected the root of no leaves, got {root}")
+    return SignedCheckpoint(found, note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,8 @@ class Proof:
 
 def parse_proof(data: bytes) -> Proof:
     """Read a tlog-proof. Raises BadProof, or BadNote for the checkpoint in it."""
+    if len(data) > _MAX_PROOF:
+        raise BadProof(f"expected a proof of at most {_MAX_PROOF} bytes, got {len(data)}")
     head, blank, note = data.partition(b"\n\n")
     try:
         lines: Sequence[str] = head.decode("ascii").split("\n")

@@ -25,6 +25,7 @@ __all__ = [
 EMPTY_ROOT = sha256(b"").digest()
 """The root of the tree that has no leaf."""
 _SIZE = 32
+_MOST = (1 << 63) - 1
 _LEAF, _NODE = b"\x00", b"\x01"
 
 
@@ -91,16 +92,20 @@ class Tree:
     """The leaf hashes of a whole tree, and what can be proved of its prefixes. 64 bytes a leaf, nodes included."""
 
     def __init__(self, leaves: Iterable[bytes]) -> None:
-        level = b"".join(leaves)
+        """Take leaf hashes in. Raises BadProof for one that isn't 32 bytes."""
+        level = bytearray()
+        for leaf in leaves:
+            if len(leaf) != _SIZE:
+                raise BadProof(f"leaf {len(level) // _SIZE}: expected a hash of 32 bytes, got {len(leaf)} bytes")
+            level += leaf
         self.size = len(level) // _SIZE
         # Level by level, the full subtrees only: those never change when leaves are added.
-        self._levels = [level]
+        self._levels = [bytes(level)]
         while len(level) >= 2 * _SIZE:
-            level = b"".join(
-                sha256(_NODE + level[at : at + 2 * _SIZE]).digest()
-                for at in range(0, len(level) - 2 * _SIZE + 1, 2 * _SIZE)
-            )
-            self._levels.append(level)
+            below, level = self._levels[-1], bytearray()
+            for at in range(0, len(below) - 2 * _SIZE + 1, 2 * _SIZE):
+                level += sha256(_NODE + below[at : at + 2 * _SIZE]).digest()
+            self._levels.append(bytes(level))
 
     def root(self, size: int | None = None) -> bytes:
         """The root of the first `size` leaves; of all by default. Raises BadProof beyond the tree."""
@@ -171,13 +176,16 @@ def _split(count: int) -> int:
 
 def root_from_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes]) -> bytes:
     """The root that an inclusion proof leads to (RFC 9162 section 2.1.3.2). Raises BadProof for one of another form."""
-    if not 0 <= index < size:
-        raise BadProof(f"expected the index of one of {size} leaves, got {index}")
-    _hashes(proof)
+    if not 0 <= index < size <= _MOST:
+        raise BadProof(f"expected the index of one of {_short(size)} leaves, got {_short(index)}")
+    most = (size - 1).bit_length()
+    if len(proof) > most:
+        raise BadProof(f"leaf {index} of {size}: expected a proof of {most} hashes at most, got {len(proof)}")
+    _hashes(leaf, *proof)
     at, last, root = index, size - 1, leaf
     for number, sibling in enumerate(proof, start=1):
         if last == 0:
-            raise BadProof(f"expected an inclusion proof of {number - 1} hashes, got {len(proof)}")
+            raise BadProof(f"leaf {index} of {size}: expected a proof of {number - 1} hashes, got {len(proof)}")
         if at & 1 or at == last:
             root = _node(sibling, root)
             while not at & 1 and at:
@@ -186,28 +194,37 @@ def root_from_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[byte
             root = _node(root, sibling)
         at, last = at >> 1, last >> 1
     if last:
-        raise BadProof(f"expected an inclusion proof of more than {len(proof)} hashes for leaf {index} of {size}")
+        raise BadProof(f"leaf {index} of {size}: expected a proof of more than {len(proof)} hashes")
     return root
 
 
 def check_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes) -> None:
-    """Raise BadProof unless leaf hash `leaf` is number `index` (from 0) of the tree of `size` leaves with this root."""
+    """Raise BadProof unless leaf hash `leaf` is number `index` (from 0) of the tree of `size` leaves with this root.
+
+    Size and root must come from one signed checkpoint: a proof alone also fits some other sizes (leaf 0 of 5 to 8).
+    """
     found = root_from_inclusion(leaf, index, size, proof)
     if found != root:
         raise BadProof(f"leaf {index} of {size}: expected the root {root.hex()}, got {found.hex()}")
 
 
 def check_consistency(first: int, second: int, proof: Sequence[bytes], first_root: bytes, second_root: bytes) -> None:
-    """Raise BadProof unless the tree of `second` leaves extends the one of `first` (RFC 9162 section 2.1.4.2)."""
-    if not 0 <= first <= second:
-        raise BadProof(f"expected a first size from 0 to {second}, got {first}")
-    _hashes(proof)
+    """Raise BadProof unless the tree of `second` leaves extends the one of `first` (RFC 9162 section 2.1.4.2).
+
+    Each size and its root must come from one signed checkpoint, or from the leaves themselves.
+    """
+    if not 0 <= first <= second <= _MOST:
+        raise BadProof(f"expected a first size from 0 to {_short(second)}, got {_short(first)}")
+    most = second.bit_length() + 1
+    if len(proof) > most:
+        raise BadProof(f"from {first} to {second} leaves: expected {most} hashes at most, got {len(proof)}")
+    _hashes(first_root, second_root, *proof)
     if first in (0, second):
         if proof:
-            raise BadProof(f"from {first} to {second} leaves: expected an empty proof, got {len(proof)} hashes")
-        expected = EMPTY_ROOT if first == 0 else second_root
-        if first_root != expected:
-            raise BadProof(f"{first} leaves: expected the root {expected.hex()}, got {first_root.hex()}")
+            raise BadProof(f"from {first} to {second} leaves: expected no hashes, got {len(proof)}")
+        # Two empty trees are the same size and both have the root of nothing; any tree extends an empty one.
+        _same(second, EMPTY_ROOT if second == 0 else second_root, second_root)
+        _same(first, EMPTY_ROOT if first == 0 else second_root, first_root)
         return
     path = list(proof) if first & (first - 1) else [first_root, *proof]
     if not path:
@@ -218,7 +235,8 @@ def check_consistency(first: int, second: int, proof: Sequence[bytes], first_roo
     old = new = path[0]
     for number, sibling in enumerate(path[1:], start=1):
         if last == 0:
-            raise BadProof(f"from {first} to {second} leaves: expected {number} hashes at most, got {len(path)}")
+            fits = number - (len(path) - len(proof))
+            raise BadProof(f"from {first} to {second} leaves: expected a proof of {fits} hashes, got {len(proof)}")
         if at & 1 or at == last:
             old, new = _node(sibling, old), _node(sibling, new)
             while not at & 1 and at:
@@ -228,12 +246,21 @@ def check_consistency(first: int, second: int, proof: Sequence[bytes], first_roo
         at, last = at >> 1, last >> 1
     if last:
         raise BadProof(f"from {first} to {second} leaves: expected more than {len(proof)} hashes")
-    for size, expected, found in ((first, first_root, old), (second, second_root, new)):
-        if found != expected:
-            raise BadProof(f"{size} leaves: expected the root {expected.hex()}, got {found.hex()}")
+    _same(first, first_root, old)
+    _same(second, second_root, new)
 
 
-def _hashes(proof: Sequence[bytes]) -> None:
-    for each in proof:
+def _same(size: int, expected: bytes, found: bytes) -> None:
+    if found != expected:
+        raise BadProof(f"{size} leaves: expected the root {expected.hex()}, got {found.hex()}")
+
+
+def _hashes(*hashes: bytes) -> None:
+    for each in hashes:
         if len(each) != _SIZE:
             raise BadProof(f"expected hashes of 32 bytes, got {len(each)} bytes")
+
+
+def _short(number: int) -> str:
+    """A number for a sentence: Python writes none of thousands of digits, and nobody would read one."""
+    return str(number) if abs(number) <= _MOST else f"a number of {number.bit_length()} bits"

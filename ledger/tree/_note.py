@@ -23,7 +23,20 @@ _MAX_SIGNATURES = 64
 _ED25519 = b"\x01"
 _DASH = "\u2014 "
 _PRIVATE = "PRIVATE+KEY+"
+_MAX_KEY = 1024
 _KEY = re.compile(r"([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})")
+_PRIME = 2**255 - 19
+_SMALL_ORDER = frozenset(
+    int.from_bytes(bytes.fromhex(each), "little")
+    for each in (
+        "00" * 32,
+        "01" + "00" * 31,
+        "ec" + "ff" * 30 + "7f",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    )
+)
+"""The y of the points whose order divides 8 (RFC 7748 section 6, RFC 8032): anybody can sign in such a key's name."""
 
 
 def to_base64(data: bytes) -> str:
@@ -40,7 +53,10 @@ def from_base64(text: str) -> bytes:
 
 
 def _is_name(name: str) -> bool:
-    return bool(name) and "+" not in name and not any(each.isspace() or each < " " or each == "\x7f" for each in name)
+    """What a key may be called: no Unicode spaces, no plus, no control characters, and nothing that isn't UTF-8."""
+    return bool(name) and not any(
+        each == "+" or each.isspace() or each < " " or "\ud800" <= each <= "\udfff" for each in name
+    )
 
 
 def _key_id(name: str, public: bytes) -> bytes:
@@ -48,9 +64,9 @@ def _key_id(name: str, public: bytes) -> bytes:
 
 
 def _parse_key(text: str, what: str) -> tuple[str, bytes, bytes]:
-    found = _KEY.fullmatch(text)
+    found = _KEY.fullmatch(text) if len(text) <= _MAX_KEY else None
     if found is None or not _is_name(found[1]):
-        raise BadKey(f"expected a {what}, NAME+ID+BASE64, got {text[:12]!r}{'...' if len(text) > 12 else ''}")
+        raise BadKey(f"expected a {what}, NAME+ID+BASE64, got {text[:12]!a}{'...' if len(text) > 12 else ''}")
     try:
         data = from_base64(found[3])
     except (Base64Error, ValueError):
@@ -70,10 +86,20 @@ class VerifierKey:
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
         """Read `NAME+ID+BASE64`. Raises BadKey, also where the id isn't the key's."""
-        name, said, public = _parse_key(text.strip(), "verifier key")
+        whole = text.strip()
+        if whole.startswith(_PRIVATE):
+            raise BadKey(
+                "expected a verifier key, NAME+ID+BASE64, got a signing key (not shown): keep that to yourself"
+            )
+        name, said, public = _parse_key(whole, "verifier key")
         if _key_id(name, public) != said:
             raise BadKey(
                 f"the verifier key of {name!a}: expected the id {_key_id(name, public).hex()}, got {said.hex()}"
+            )
+        y = int.from_bytes(public, "little") & ((1 << 255) - 1)
+        if y >= _PRIME or y in _SMALL_ORDER:
+            raise BadKey(
+                f"the verifier key of {name!a}: expected a point of full order, got one that anybody can sign for"
             )
         return cls(name, public)
 
@@ -147,7 +173,11 @@ class SigningKey:
         return f"{_PRIVATE}{self.verifier.label}+{to_base64(_ED25519 + self.seed)}"
 
     def sign(self, text: str) -> Note:
-        """Text (ending in a newline) as a note with one signature."""
+        """Text as a note with one signature. Raises BadNote for text that no note can hold."""
+        if not text.endswith("\n") or any(
+            (each < " " and each != "\n") or "\ud800" <= each <= "\udfff" for each in text
+        ):
+            raise BadNote("expected a text for a note: UTF-8 without control characters that ends in a newline")
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         made = Ed25519PrivateKey.from_private_bytes(self.seed).sign(text.encode())
