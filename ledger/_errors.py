@@ -10,10 +10,12 @@ LedgerError                 the root; `exit_status` is what the command line end
 ├── BadNote          (2)    no signed note or checkpoint, or a signature that isn't its key's
 ├── BadProof         (1)    a proof that doesn't prove what it is given for
 ├── BadBundle        (2)    no evidence bundle that can be read
+├── BadExport        (2)    no full export, one that was altered, or a ledger that can't be exported whole
 ├── BadQuery         (2)    a query that doesn't read, or can't be run, or whose rows make no frame
 ├── Refused          (4)    the ledger's own rules forbid this append; nothing was written
 │   └── RunHeld      (4)    another process is asking for this run
 ├── AppendFailed     (3)    SQLite could not make the append durable; nothing of it is in the file
+├── NotWitnessed     (3)    no timestamp was had: the authority can't be reached, refuses, or answers something else
 └── NotErased        (3)    a redaction stands, but the old bytes are still in the file or its log
 """
 
@@ -23,6 +25,7 @@ __all__ = [
     "AppendFailed",
     "BadBody",
     "BadBundle",
+    "BadExport",
     "BadKey",
     "BadLine",
     "BadNote",
@@ -33,6 +36,7 @@ __all__ = [
     "NotALedger",
     "NotErased",
     "NotFound",
+    "NotWitnessed",
     "Refused",
     "RunHeld",
 ]
@@ -82,6 +86,10 @@ class BadBundle(LedgerError):
     """A file is no evidence bundle of a version that this release reads."""
 
 
+class BadExport(LedgerError):
+    """A file isn't a full export as it was written; or a ledger holds what no export of it could be imported with."""
+
+
 class BadQuery(LedgerError):
     """A query isn't one that reads, SQLite refuses it, or its rows can't be shown as they were asked for."""
 
@@ -98,6 +106,12 @@ class RunHeld(Refused):
 
 class AppendFailed(LedgerError):
     """SQLite failed, and the events were looked up afterwards and are not there."""
+
+    exit_status = 3
+
+
+class NotWitnessed(LedgerError):
+    """The authority gave no timestamp that fits the checkpoint; nothing was stored."""
 
     exit_status = 3
 
