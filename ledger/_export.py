@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ledger._errors import BadLine, LedgerExists
@@ -15,7 +15,7 @@ from ledger._event import matches_line
 from ledger._files import sync_file
 from ledger._store import Ledger
 
-__all__ = ["export_file", "export_lines"]
+__all__ = ["export_file", "export_lines", "write_export"]
 
 _PAGE = 10_000
 _START = b'{"v":1,"seq":1,"prev":"'
@@ -51,15 +51,20 @@ def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:
     An export that stands there is replaced, and nothing else is: a slip of the hand must not cost a ledger. Raises
     LedgerExists, BadLine, OSError.
     """
+    return write_export(target, (line + b"\n" for line in export_lines(ledger)), _START, "export")
+
+
+def write_export(target: str | os.PathLike[str], lines: Iterable[bytes], start: bytes, what: str) -> int:
+    """Write lines to a file, whole or not at all, over nothing but what begins with `start`. Returns how many."""
     path = Path(target)
-    if os.path.lexists(path) and not _is_export(path):
-        raise LedgerExists(f"{path} exists already and is no export; name another file")
+    if os.path.lexists(path) and not _begins_with(path, start):
+        raise LedgerExists(f"{path} exists already and is no {what}; name another file")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
     count = 0
     try:
         with os.fdopen(handle, "wb") as file:
-            for line in export_lines(ledger):
-                file.write(line + b"\n")
+            for line in lines:
+                file.write(line)
                 count += 1
             file.flush()
             if hasattr(os, "fchmod"):
@@ -73,13 +78,12 @@ def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:
     return count
 
 
-def _is_export(path: Path) -> bool:
+def _begins_with(path: Path, start: bytes) -> bool:
     """Whether an earlier export, or nothing yet, stands there."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        start = file.read(len(_START))
-    return start in (b"", _START)
+        return file.read(len(start)) in (b"", start)
 
 
 def _umask() -> int:

@@ -1,4 +1,4 @@
-"""Making and keeping: `ledger init`, `note`, `export`, `snapshot`, `upgrade`."""
+"""Making and keeping: `ledger init`, `note`, `export`, `import`, `snapshot`, `upgrade`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ledger.cli._output import Words, emit_json, tell
 if TYPE_CHECKING:
     from ledger._compress import Compression
 
-__all__ = ["export", "init", "note", "snapshot", "upgrade"]
+__all__ = ["export", "import_", "init", "note", "snapshot", "upgrade"]
 
 
 def init(
@@ -77,19 +77,49 @@ def export(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write to this file instead of stdout.", metavar="FILE")
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Everything: bodies, salts and blobs too, for `ledger import`.")
+    ] = False,
 ) -> int:
     """Write the event lines, one a text line: BLAKE3 of each (without its newline) is the `prev` of the next."""
     from ledger._export import export_file, export_lines
+    from ledger._export_full import export_full, export_full_file
     from ledger._store import Ledger
 
     with Ledger.open(db, read_only=True) as ledger:
         if output is not None and str(output) != "-":
-            count = export_file(ledger, output)
-            tell(f"wrote {count} lines to {output}")
+            if full:
+                seq, head = export_full_file(ledger, output)
+                tell(f"wrote the whole ledger to {output}: head {seq} {head}")
+            else:
+                tell(f"wrote {export_file(ledger, output)} lines to {output}")
             return 0
-        for line in export_lines(ledger):
-            sys.stdout.buffer.write(line + b"\n")
+        for line in export_full(ledger) if full else (line + b"\n" for line in export_lines(ledger)):
+            sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
+    return 0
+
+
+def import_(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="What `ledger export --full` wrote; - reads stdin.")],
+    db: Db = DEFAULT_DB,
+    as_json: AsJson = False,
+) -> int:
+    """Make the ledger that a full export holds, every hash and every row as it was, as a new file (--db)."""
+    from ledger._import import import_full
+
+    if source == "-":
+        made = import_full(sys.stdin.buffer, "stdin", db)
+    else:
+        with Path(source).open("rb") as file:
+            made = import_full(file, source, db)
+    if as_json:
+        emit_json({"ledger": str(db), "seq": made.events, "head": made.head, "blobs": made.blobs,
+                   "release": made.release})  # fmt: skip
+    Words(as_json=as_json)(
+        f"Made {db} out of {source}: head {made.events} {made.head}, {made.blobs:,} blobs, views of release"
+        f" {made.release}."
+    )
     return 0
 
 
