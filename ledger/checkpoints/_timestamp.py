@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate
     from rfc3161_client import TimeStampResponse
 
-__all__ = ["MAX_TOKEN", "Query", "Witness", "check_answer", "check_timestamp", "describe_timestamp", "make_query"]
+__all__ = [
+    "MAX_TOKEN",
+    "Query",
+    "Witness",
+    "certificates_in",
+    "check_answer",
+    "check_timestamp",
+    "describe_timestamp",
+    "make_query",
+]
 
 _T = TypeVar("_T")
 MAX_TOKEN = 256 << 10
@@ -58,14 +67,14 @@ def make_query(note: bytes) -> Query:
     return Query(made.as_bytes(), nonce)
 
 
-def check_answer(token: bytes, note: bytes, nonce: int) -> Witness:
-    """Check an answer against what was asked: status, nonce, the note's digest. Who signed it isn't checked here.
+def check_answer(token: bytes, note: bytes, nonce: int | None) -> Witness:
+    """Check an answer against what was asked: status, nonce (unless None), digest. Who signed it isn't checked here.
 
     Raises BadNote, saying what it is instead.
     """
     response = _granted(token)
     got = _read(lambda: response.tst_info.nonce)
-    if got != nonce:
+    if nonce is not None and got != nonce:
         raise BadNote(f"expected a timestamp with the nonce of our request, got {'another' if got else 'none'}")
     _check_imprint(response, note)
     return _witness(response)
@@ -84,7 +93,7 @@ def check_timestamp(token: bytes, note: bytes, roots: Sequence[bytes]) -> Witnes
     """
     from rfc3161_client import VerificationError, VerifierBuilder
 
-    trusted = [each for root in roots for each in _certificates(root)]
+    trusted = [each for root in roots for each in certificates_in(root)]
     if not trusted:
         raise BadNote("expected a root certificate to check the timestamp against, got none")
     response = _granted(token)
@@ -99,7 +108,8 @@ def check_timestamp(token: bytes, note: bytes, roots: Sequence[bytes]) -> Witnes
     return _witness(response)
 
 
-def _certificates(pem: bytes) -> list[Certificate]:
+def certificates_in(pem: bytes) -> list[Certificate]:
+    """The certificates of a PEM file. Raises BadNote for a file of something else, or of none."""
     from cryptography.x509 import load_pem_x509_certificates
 
     try:
@@ -148,11 +158,15 @@ def _signer(response: TimeStampResponse) -> str:
     from cryptography.x509 import load_der_x509_certificate
 
     (signer,) = response.signed_data.signer_infos
-    for data in response.signed_data.certificates:
-        each = load_der_x509_certificate(data)
-        if (each.issuer, each.serial_number) == (signer.issuer, signer.serial_number):
-            return each.subject.rfc4514_string()
-    return f"number {signer.serial_number} of {signer.issuer.rfc4514_string()}"
+    found = [
+        each
+        for each in map(load_der_x509_certificate, response.signed_data.certificates)
+        if (each.issuer, each.serial_number) == (signer.issuer, signer.serial_number)
+    ]
+    if len(found) > 1:
+        # Nobody signed the list of certificates: which of two would be checked, and which named?
+        raise ValueError("two certificates with the number of the one that signed")
+    return found[0].subject.rfc4514_string() if found else f"{signer.serial_number} of {signer.issuer.rfc4514_string()}"
 
 
 def _read(part: Callable[[], _T]) -> _T:
