@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         NotALedger,
         NotErased,
         NotFound,
+        NotWitnessed,
         Refused,
         RunHeld,
     )
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     from ledger._targets import Found, find_target
     from ledger._upgrade import upgrade
     from ledger._verify import Problem, Verdict, verify
+    from ledger._verify_outside import CheckpointSeen, Outside
     from ledger._views import as_of, over_views
+    from ledger.checkpoints import Made, make_checkpoint
     from ledger.kinds import KINDS, Body
 
 __all__ = [
@@ -53,6 +56,7 @@ __all__ = [
     "BadQuery",
     "Body",
     "Category",
+    "CheckpointSeen",
     "DeepCheck",
     "Draft",
     "Earlier",
@@ -62,9 +66,12 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LedgerExists",
+    "Made",
     "NotALedger",
     "NotErased",
     "NotFound",
+    "NotWitnessed",
+    "Outside",
     "Prepared",
     "Problem",
     "Refused",
@@ -81,6 +88,7 @@ __all__ = [
     "find_target",
     "hold_run",
     "impact_of",
+    "make_checkpoint",
     "new_run_id",
     "not_reproducible",
     "open",
@@ -104,7 +112,7 @@ _HOMES = {
     "_drafts": ("Draft", "Earlier", "Prepared", "Salts"),
     "_errors": (
         "AppendFailed", "BadBody", "BadLine", "BadQuery", "LedgerError", "LedgerExists", "NotALedger", "NotErased",
-        "NotFound", "Refused", "RunHeld",
+        "NotFound", "NotWitnessed", "Refused", "RunHeld",
     ),
     "_event": ("Event", "new_run_id"),
     "_export": ("export_file", "export_lines"),
@@ -122,7 +130,9 @@ _HOMES = {
     "_targets": ("Found", "find_target"),
     "_upgrade": ("upgrade",),
     "_verify": ("Problem", "Verdict", "verify"),
+    "_verify_outside": ("CheckpointSeen", "Outside"),
     "_views": ("as_of", "over_views"),
+    "checkpoints": ("Made", "make_checkpoint"),
     "kinds": ("KINDS", "Body"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

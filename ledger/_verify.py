@@ -1,7 +1,7 @@
 """`verify`: everything that a ledger file can say about itself, checked in one read transaction.
 
-Nothing outside the file is consulted, so a tail cut off or a whole rewritten chain can't be seen here: that takes a
-checkpoint. docs/FORMAT.md lists what is out of reach.
+A tail cut off, or a whole chain rewritten, can't be seen in the file alone: that takes a checkpoint, which lies outside
+it (`Outside`). docs/FORMAT.md lists what is out of reach.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ledger._canonical import JSON
 from ledger._connect import connect_reader, uri
@@ -20,17 +20,24 @@ from ledger._verify_blobs import BlobStream
 from ledger._verify_edges import EdgeStream
 from ledger._verify_events import EventScan
 from ledger._verify_findings import Findings, Problem
+from ledger._verify_held import Word, hold, root_named
+from ledger._verify_outside import CheckpointSeen, Gathered, Outside, gather
 from ledger._verify_redactions import Disagreements, Redactions, WithheldBy, check_redacts
+from ledger._verify_roots import Roots
 from ledger._verify_schema import Schema as FileSchema
 from ledger._verify_schema import check_integrity, check_objects, check_types, read_schema
-from ledger.kinds import Genesis, Redact, Schema, parse_body
+from ledger._verify_since import Since, Start, check_redacted_before, read_since, start_after
+from ledger.kinds import Anchor, Genesis, Redact, Schema, parse_body
 
 __all__ = ["Problem", "Verdict", "verify", "verify_connection"]
 
 # Errors that say something about this machine at this moment, and nothing about the file.
 _NOT_THE_FILE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
 
-_SPECIAL = "SELECT seq, kind, body, causes FROM main.events NOT INDEXED WHERE kind IN ('redact', 'schema') ORDER BY seq"
+_SPECIAL = (
+    "SELECT seq, kind, body, causes FROM main.events NOT INDEXED WHERE kind IN ('redact', 'schema', 'anchor')"
+    " ORDER BY seq"
+)
 # In one pass over what is crowded, however much that is: of a run whose cells were all asked twice, every cell is.
 _TWICE = (
     "SELECT seq, kind, run, CASE kind WHEN 'plan' THEN 0 ELSE cell END AS place,"
@@ -56,9 +63,14 @@ class Verdict:
     `head` is the last event's hash.
 
     `first_bad_seq` is the smallest seq at fault, None when no event is; for a blob it is the seq of its event.
+
+    TAMPERED; CONSISTENT: nothing outside the file vouches for it; MATCHES CHECKPOINT: it extends every one of
+    `checkpoints`; WITNESSED: and somebody outside signed that one of them was there. `failures` are what was asked for
+    and isn't so, or couldn't be found out. `since`: how many events were taken as they are, as a signed checkpoint
+    covers them.
     """
 
-    verdict: Literal["TAMPERED", "CONSISTENT"]
+    verdict: Word
     events: int
     blobs: int
     withheld: int
@@ -67,6 +79,14 @@ class Verdict:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     withheld_by: tuple[WithheldBy, ...] = ()
+    checkpoints: tuple[CheckpointSeen, ...] = ()
+    failures: tuple[str, ...] = ()
+    since: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that was asked about is so."""
+        return self.verdict != "TAMPERED" and not self.failures
 
     def as_json(self) -> dict[str, JSON]:
         """The verdict as the command line's `--json` gives it."""
@@ -89,17 +109,21 @@ class Verdict:
                 }
                 for each in self.withheld_by
             ],
+            "checkpoints": [each.as_json() for each in self.checkpoints],
+            "failures": list(self.failures),
+            "since": self.since,
         }  # fmt: skip
 
 
-def verify(path: Path) -> Verdict:
-    """Check the ledger at `path`. Never writes, and never fails on what a file holds.
+def verify(path: Path, outside: Outside | None = None) -> Verdict:
+    """Check the ledger at `path`, and hold it against what is `outside`: by default the checkpoints beside it.
 
-    Raises NotALedger when there is no readable ledger at all: no file, not SQLite, no events table, or locked.
+    Never writes, and never fails on what a file holds. Raises NotALedger when there is no readable ledger at all: no
+    file, not SQLite, no events table, or locked.
     """
     findings = Findings()
     with closing(_open(path, findings)) as connection:
-        return verify_connection(connection, str(path), findings)
+        return verify_connection(connection, str(path), findings, gather(path, outside or Outside()))
 
 
 def _open(path: Path, findings: Findings) -> sqlite3.Connection:
@@ -141,13 +165,15 @@ def _is_of_this_moment(problem: Exception) -> bool:
 
 
 def verify_connection(
-    connection: sqlite3.Connection, name: str = "the ledger", findings: Findings | None = None
-) -> Verdict:
+    connection: sqlite3.Connection, name: str = "the ledger", findings: Findings | None = None,
+    gathered: Gathered | None = None,
+) -> Verdict:  # fmt: skip
     """`verify` over an open connection, whose main schema it reads and nothing else.
 
-    `findings` may hold what was found wrong before.
+    `findings` may hold what was found wrong before; `gathered` was read before this reading of the ledger begins.
     """
     connection.text_factory = bytes
+    gathered = gathered or Gathered()
     findings = Findings() if findings is None else findings
     try:
         connection.execute("BEGIN")
@@ -157,30 +183,42 @@ def verify_connection(
     try:
         if not schema.is_ledger:
             raise NotALedger(f"{name} is no ledger: it has no events table of this format")
-        check = _Check(connection, name, schema, findings)
+        check = _Check(connection, name, schema, findings, gathered)
         check.run()
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-    scan = check.scan
+    scan, start = check.scan, check.start
+    held = hold(
+        gathered, origin=check.origin, events=scan.last, roots=check.roots, anchors=check.anchors,
+        since=start.size if start else 0, why_not_since=check.why_not_since, findings=findings,
+    )  # fmt: skip
     return Verdict(
-        "TAMPERED" if findings.count else "CONSISTENT",
+        "TAMPERED" if findings.count else held.word,
         scan.count,
-        check.blobs.count if check.blobs else 0,
-        scan.withheld + (check.blobs.withheld if check.blobs else 0),
+        (check.blobs.count if check.blobs else 0) + (start.blobs if start else 0),
+        scan.withheld
+        + (check.blobs.withheld if check.blobs else 0)
+        + (start.withheld_bodies + start.withheld_blobs if start else 0),
         scan.head.decode("ascii", "backslashreplace")[:64] if isinstance(scan.head, bytes) else None,
         findings.first_bad_seq,
         findings.problems,
         findings.notes,
         check.redactions.counts(),
+        held.checkpoints,
+        held.failures,
+        start.size if start else 0,
     )
 
 
 class _Check:
     """The checks in their order. Each may meet damage of its own without keeping the others from running."""
 
-    def __init__(self, connection: sqlite3.Connection, name: str, schema: FileSchema, findings: Findings) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, name: str, schema: FileSchema, findings: Findings, gathered: Gathered
+    ) -> None:
         self._connection = connection
+        self._gathered = gathered
         self._name = name
         self._schema = schema
         self._findings = findings
@@ -188,24 +226,42 @@ class _Check:
         self._disagreements = Disagreements(findings)
         self._release: int | None = None
         self._digest: str | None = None
-        self.edges = self._try("edges", lambda: EdgeStream(connection, findings), "edges")
+        self._edges: EdgeStream | None = None
+        self.origin: str | None = None
+        self.anchors: list[tuple[int, Anchor]] = []
+        self.start: Start | None = None
+        self.why_not_since = ""
         self.blobs: BlobStream | None = None
+        self.roots: Roots
         self.scan: EventScan
 
     def run(self) -> None:
         connection, findings, schema = self._connection, self._findings, self._schema
         self._try("redact and schema events", self._special)
         self._try("the objects", lambda: check_objects(connection, schema, findings, self._release, self._digest))
+        if self._gathered.outside.since is not None:
+            self._try("the trusted events", self._begin_after)
+        start = self.start
+        after = 0 if start is None else start.size
+        self._edges = self._try("edges", lambda: EdgeStream(connection, findings, after), "edges")
         self.blobs = self._try("blobs", self._blob_stream, "blobs")
-        self.scan = EventScan(connection, findings, self.redactions, self._disagreements, self.edges, self.blobs)
+        named = {anchor.size for _, anchor in self.anchors if root_named(anchor) is not None}
+        self.roots = Roots(self._gathered.sizes | named, None if start is None else start.peaks)
+        self.scan = EventScan(
+            connection, findings, self.redactions, self._disagreements, self._edges, self.blobs, self.roots,
+            None if start is None else (start.size, start.head),
+        )  # fmt: skip
         if self._try("events", lambda: (self.scan.run(), True)[1]):
             self._try("genesis", self._genesis)
-            if self.edges is not None:
-                self._try("edges", self.edges.finish)
+            if self._edges is not None:
+                self._try("edges", self._edges.finish)
             if self.blobs is not None:
                 blobs, last = self.blobs, self.scan.last
                 self._try("blobs", lambda: blobs.finish(last))
-                check_redacts(self.redactions, blobs.redacted_seqs, findings)
+                owners = blobs.redacted_seqs
+                if start is not None:
+                    owners |= self._try("redactions", lambda: self._redacted_before(start)) or {}
+                check_redacts(self.redactions, owners, findings, after)
             self._try("plans and claims", self._uniqueness)
         self._disagreements.settle()
         sound = self._try("integrity", lambda: check_integrity(connection, schema, findings))
@@ -213,7 +269,20 @@ class _Check:
             self._try("types", lambda: check_types(connection, schema, findings))
 
     def _blob_stream(self) -> BlobStream:
-        return BlobStream(self._connection, self._findings, self.redactions.blobs, self._disagreements)
+        first = 1 if self.start is None else self.start.first_blob
+        return BlobStream(self._connection, self._findings, self.redactions.blobs, self._disagreements, first)
+
+    def _begin_after(self) -> None:
+        """Where the scan goes on after a trusted prefix, if that holds; otherwise everything is checked."""
+        since = read_since(self._gathered.outside)
+        start = start_after(self._connection, since, self._findings) if isinstance(since, Since) else since
+        if isinstance(start, Start):
+            self.start = start
+        else:
+            self.why_not_since = start
+
+    def _redacted_before(self, start: Start) -> dict[bytes, int]:
+        return check_redacted_before(self._connection, self.redactions, start, self._findings)
 
     def _try(self, what: str, step: Any, table: str | None = None) -> Any:
         """Run a step; damage becomes a problem. A table that can't be read is reported by the schema check alone."""
@@ -243,6 +312,8 @@ class _Check:
                     self._findings.add(seq, what, known.digest, read.digest)
             elif isinstance(read, Redact):
                 self.redactions.add(seq, causes, read)
+            elif isinstance(read, Anchor):
+                self.anchors.append((seq, read))
         if self._release is None:
             self._findings.add(None, "the release of the views", "a schema event", "none that can be read")
 
@@ -252,6 +323,8 @@ class _Check:
             read = parse_body("genesis", row[1].decode("utf-8")) if row and row[0] == b"genesis" else None
         except (LedgerError, AttributeError, UnicodeDecodeError):
             return
+        if isinstance(read, Genesis):
+            self.origin = f"{read.origin}/{read.id}"
         if isinstance(read, Genesis) and read.tables != format_objects().digest:
             self._findings.add(1, "the digest of tables and guards", format_objects().digest, read.tables)
 

@@ -24,6 +24,7 @@ _SELECT = (
     "SELECT id, hash, seq, salt, encoding, CASE WHEN length(data) <= ? THEN data END, length(data)"
     " FROM main.blobs NOT INDEXED ORDER BY id"
 )
+_SELECT_FROM = _SELECT.replace(" ORDER", " WHERE id >= ? ORDER")
 _Row = tuple[object, object, object, object, object, object, object]
 
 
@@ -38,7 +39,10 @@ def unsalt(salt: object) -> bytes | None:
 
 
 class BlobStream:
-    """Rows of `blobs`, handed out as events name them. Call `named` or `unread` for each event in order of seq."""
+    """Rows of `blobs`, handed out as events name them. Call `named` or `unread` for each event in order of seq.
+
+    With `first`, only the rows from that id on.
+    """
 
     def __init__(
         self,
@@ -46,13 +50,16 @@ class BlobStream:
         findings: Findings,
         redacted: dict[bytes, int],
         disagreements: Disagreements,
+        first: int = 1,
     ) -> None:
         self._connection = connection
         self._findings = findings
         self._redacted = redacted
         self._disagreements = disagreements
-        self._rows: Iterator[_Row] = iter(connection.execute(_SELECT, (LARGE,)))
-        self._expected = 1
+        # All of them, where all are wanted: there may be ids below 1.
+        asked = (_SELECT, (LARGE,)) if first == 1 else (_SELECT_FROM, (LARGE, first))
+        self._rows: Iterator[_Row] = iter(connection.execute(*asked))
+        self._expected = first
         self._unread: int | None = None
         self._missing: dict[bytes, int] = {}
         self.count = 0

@@ -10,14 +10,19 @@ from ledger._verify_findings import Findings
 __all__ = ["EdgeStream"]
 
 _SELECT = "SELECT effect, cause FROM main.edges ORDER BY effect, cause"
+_SELECT_AFTER = _SELECT.replace(" ORDER", " WHERE effect > ? ORDER")
 
 
 class EdgeStream:
-    """Rows of `edges` by effect; `take` is called for each event in order of seq. SQLite sorts, on disk if large."""
+    """Rows of `edges` by effect; `take` is called for each event in order of seq. SQLite sorts, on disk if large.
 
-    def __init__(self, connection: sqlite3.Connection, findings: Findings) -> None:
+    With `after`, only the edges that lead to later events than that one.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, findings: Findings, after: int = 0) -> None:
         self._findings = findings
-        self._rows: Iterator[tuple[object, object]] = iter(connection.execute(_SELECT))
+        rows = connection.execute(_SELECT_AFTER, (after,)) if after else connection.execute(_SELECT)
+        self._rows: Iterator[tuple[object, object]] = iter(rows)
         self._next: tuple[int, int] | None = None
         self._advance()
 

@@ -26,9 +26,10 @@ from ledger._verify_bodies import Bodies
 from ledger._verify_edges import EdgeStream
 from ledger._verify_findings import Findings
 from ledger._verify_redactions import Disagreements, Redactions
+from ledger._verify_roots import Roots
 from ledger.kinds import KINDS, NEVER_REDACTED
 
-__all__ = ["EventScan"]
+__all__ = ["LINE", "EventScan"]
 
 _SELECT = (
     "SELECT seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body FROM main.events NOT INDEXED"
@@ -37,7 +38,7 @@ _SELECT = (
 _SELECT_FROM = _SELECT.replace(" ORDER", " WHERE seq >= ? ORDER")
 _BATCH = 64
 _Row = tuple[Any, ...]
-_LINE = b'{"v":%d,"seq":%d,"prev":"%b","at":"%b","kind":"%b","run":"%b","cell":%d,"causes":%b,"body":"%b"}'
+LINE = b'{"v":%d,"seq":%d,"prev":"%b","at":"%b","kind":"%b","run":"%b","cell":%d,"causes":%b,"body":"%b"}'
 _HASH = COLUMN_GRAMMAR["hash"].fullmatch
 _AT = COLUMN_GRAMMAR["at"].fullmatch
 _KIND = COLUMN_GRAMMAR["kind"].fullmatch
@@ -50,7 +51,10 @@ _MAX_OUTSIDE = 100
 
 
 class EventScan:
-    """The pass over `events`. After `run`: `count`, `head`, `withheld`."""
+    """The pass over `events`. After `run`: `count`, `head`, `withheld`.
+
+    `after` is (seq, hash) of an event that is taken as it is, with all before it; the first event is then the next one.
+    """
 
     def __init__(
         self,
@@ -60,9 +64,13 @@ class EventScan:
         disagreements: Disagreements,
         edges: EdgeStream | None,
         blobs: BlobStream | None,
+        roots: Roots,
+        after: tuple[int, bytes] | None = None,
     ) -> None:
         self._connection = connection
         self._findings = findings
+        self._roots = roots
+        self._after = after
         self._redactions = redactions
         self.disagreements = disagreements
         self._edges = edges
@@ -72,17 +80,17 @@ class EventScan:
         self._run_seen = b""
         self._unknown: dict[bytes, int] = {}
         self._outside: set[object] = set()
-        self.count = 0
+        self.count = self.last = 0 if after is None else after[0]
         self.withheld = 0
-        self.head: bytes | None = None
-        self.last = 0
-        self.next_seq: int = 1
+        self.head: bytes | None = None if after is None else after[1]
+        self.next_seq: int = self.last + 1
 
     def run(self) -> None:
         """Scan to the end. Raises sqlite3.Error where the file is damaged; `next_seq` is then the event not reached."""
         findings, edges, scopes = self._findings, self._edges, _SCOPES
-        prev: bytes | None = GENESIS_PREV.encode()
+        prev: bytes | None = GENESIS_PREV.encode() if self._after is None else self._after[1]
         stored_prev = prev
+        roots, rooted = self._roots, self._roots.last
         for row, settled in self._rows():
             seq, v, digest, said_prev, at, kind, run, cell, causes, body_hash, salt, body = row
             self.count += 1
@@ -110,10 +118,12 @@ class EventScan:
                 and type(body_hash) is bytes
                 and _HASH(body_hash)
             ):
-                line = _LINE % (v, seq, said_prev, at, kind, run, cell, causes, body_hash)
+                line = LINE % (v, seq, said_prev, at, kind, run, cell, causes, body_hash)
                 line_hash = blake3(line).hexdigest().encode()
                 if line_hash != digest or len(line) > MAX_LINE:
                     self._bad_hash(seq, digest, line_hash, len(line))
+                if seq <= rooted:
+                    roots.take(seq, line)
             else:
                 self._bad_columns(row)
             if said_prev != prev and prev is not None and said_prev != stored_prev:
@@ -142,7 +152,10 @@ class EventScan:
 
     def _rows(self) -> Iterator[tuple[_Row, dict[str, Any] | None]]:
         """Every row with its body, if that is settled; where a page is damaged, every row up to it."""
-        cursor = self._connection.execute(_SELECT)
+        if self._after is None:
+            cursor = self._connection.execute(_SELECT)
+        else:
+            cursor = self._connection.execute(_SELECT_FROM, (self.next_seq,))
         while True:
             try:
                 batch = cursor.fetchmany(_BATCH)

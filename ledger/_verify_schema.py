@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from ledger._connect import APPLICATION_ID
@@ -162,7 +164,8 @@ def check_integrity(connection: sqlite3.Connection, schema: Schema, findings: Fi
         deadline = time.monotonic() + _PATIENCE
         connection.set_progress_handler(lambda: time.monotonic() > deadline, 100_000)
     try:
-        rows = connection.execute("PRAGMA main.integrity_check(200)").fetchall()
+        with nullcontext() if schema.computes else _without_expressions(connection):
+            rows = connection.execute("PRAGMA main.integrity_check(200)").fetchall()
     finally:
         connection.set_progress_handler(None, 0)
     if rows == [(b"ok",)]:
@@ -170,6 +173,28 @@ def check_integrity(connection: sqlite3.Connection, schema: Schema, findings: Fi
     for (text,) in rows:
         findings.add(None, "SQLite's integrity check", "ok", text)
     return False
+
+
+@contextmanager
+def _without_expressions(connection: sqlite3.Connection) -> Generator[None]:
+    """Have SQLite read the schema without its views and guards, which its check of the pages has no use for.
+
+    With them it may check less: a view has no page, and where one happens to come first in its hash table, SQLite takes
+    that for the mark of a partial check, and leaves out the free list and pages that nothing refers to (seen in 3.40
+    and 3.54). Every view and guard holds an expression, no plain table or index does, and a limit on their depth makes
+    SQLite pass over what it can't parse. Where the schema is damaged, it is passing over that already.
+    """
+    if connection.execute("PRAGMA writable_schema").fetchone() != (0,):
+        yield
+        return
+    depth = connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 1)
+    connection.execute("PRAGMA writable_schema=RESET")
+    connection.execute("PRAGMA writable_schema=ON")
+    try:
+        yield
+    finally:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, depth)
+        connection.execute("PRAGMA writable_schema=RESET")
 
 
 def check_types(connection: sqlite3.Connection, schema: Schema, findings: Findings) -> None:

@@ -34,6 +34,7 @@ def test_the_json_has_the_keys_that_others_rely_on(original: Path, copy: Path) -
     value = json.loads(json.dumps(verdict.as_json()))
     assert list(value) == [
         "verdict", "events", "blobs", "withheld", "head", "first_bad_seq", "problems", "notes", "withheld_by",
+        "checkpoints", "failures", "since",
     ]  # fmt: skip
     assert value["first_bad_seq"] == 9
     assert [list(problem) for problem in value["problems"]] == [["seq", "what", "expected", "got"]]
