@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
@@ -122,18 +123,19 @@ class Standalone:
             _, signers = self.it.check_note(note, keys)
         except ValueError:
             return None
-        return [f"{name}+{key_id}" for name, key_id in signers]
+        return signers
 
     def inclusion(self, data: bytes, index: int, size: int, proof: list[bytes], root: bytes) -> bool:
         try:
-            return self.it.inclusion_root(self.it.leaf_hash(data), index, size, proof) == root
+            return self.it.inclusion_root(sha256(b"\x00" + data).digest(), index, size, proof) == root
         except ValueError:
             return False
 
     def checkpoint(self, note: bytes, key: str) -> tuple[str, int, bytes] | None:
+        bundle = object.__new__(self.it.Bundle)
+        bundle.whole = {"checkpoint": note}.__getitem__
         try:
-            text, signers = self.it.check_note(note, [key])
-            found = self.it.read_checkpoint(text)
+            bundle.check_checkpoint([key])
         except ValueError:
             return None
-        return found if found[0] in {name for name, _ in signers} else None
+        return bundle.origin, bundle.size, bundle.root
