@@ -19,7 +19,7 @@ from ledger._files import claim_name, sync_file, sync_folder
 from ledger._filesystem import refuse_network
 from ledger._full import HEADER_START, MAX_RECORD, VERSION, Strand
 from ledger._reasons import advice
-from ledger._schema import format_objects, install_format, rows_digest, stored_objects
+from ledger._schema import format_objects, rows_digest, stored_objects
 from ledger._verify import verify
 
 __all__ = ["Imported", "import_full"]
@@ -30,6 +30,7 @@ _EVENT = (
 )
 _BLOB = "INSERT INTO main.blobs (id, hash, seq, salt, encoding, data) VALUES (?, ?, ?, ?, ?, ?)"
 _LARGE_BLOB = "INSERT INTO main.blobs (id, hash, seq, salt, encoding, data) VALUES (?, ?, ?, ?, ?, zeroblob(?))"
+_LATE = "blobs_insert"
 _LINES_ONLY = b'{"v":1,'
 _FIELDS = {
     "line": {"line", "salt", "body"},
@@ -104,8 +105,11 @@ class _Builder:
             ):  # fmt: skip
                 connection.execute(f"PRAGMA {statement}").fetchall()
             connection.execute("BEGIN IMMEDIATE")
-            install_format(connection)
+            # A trigger before the insert would have SQLite hold a large blob in memory. The strand and the indexes
+            # refuse what this guard refuses.
+            _make(connection, {"table", "trigger"}, but=_LATE)
             objects = self._fill(connection)
+            _make(connection, {_LATE})
             self._install(connection, objects)
             connection.execute("COMMIT")
             connection.execute("PRAGMA journal_mode=WAL").fetchall()
@@ -250,6 +254,13 @@ class _Builder:
                 raise ValueError(f"the {kind} {name!a} can't be made: {problem}") from None
         if set(stored_objects(connection).rows) != {*format_objects().rows, *objects}:
             raise ValueError("its views and indexes make other objects than it lists")
+
+
+def _make(connection: sqlite3.Connection, which: set[str], *, but: str = "") -> None:
+    """Create the format's tables, then its guards: of these types or names, but for one."""
+    for kind, name, _, text in format_objects().rows:
+        if text is not None and name != but and (kind in which or name in which):
+            connection.execute(text)
 
 
 def _is_object(row: Any) -> bool:

@@ -14,10 +14,7 @@ from importlib.resources import files
 from ledger._canonical import canonical
 from ledger._event import hash_of
 
-__all__ = [
-    "RELEASE", "Objects", "format_objects", "install", "install_format", "install_release", "release_objects",
-    "stored_objects",
-]  # fmt: skip
+__all__ = ["RELEASE", "Objects", "format_objects", "install", "install_release", "release_objects", "stored_objects"]
 
 RELEASE = 6
 """The release of views and indexes that this package writes."""
@@ -103,13 +100,8 @@ def _execute_each(connection: sqlite3.Connection, script: str) -> None:
 
 def install(connection: sqlite3.Connection) -> None:
     """Create tables, guards, views and indexes, inside the caller's transaction."""
-    install_format(connection)
-    _execute_each(connection, _release_sql(RELEASE))
-
-
-def install_format(connection: sqlite3.Connection) -> None:
-    """Create tables and guards, inside the caller's transaction."""
     _execute_each(connection, _format_sql())
+    _execute_each(connection, _release_sql(RELEASE))
 
 
 def install_release(connection: sqlite3.Connection) -> None:
