@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import tempfile
 from pathlib import Path
@@ -10,19 +11,26 @@ from pathlib import Path
 from ledger._errors import AppendFailed, LedgerExists, NotALedger
 from ledger._files import claim_name, sync_file, sync_folder
 from ledger._store import Ledger
+from ledger.checkpoints._files import checkpoint_folder
 
 __all__ = ["snapshot"]
+
+_OF = re.compile(r"([0-9]{12,16})\.(?:checkpoint|peaks|[^/]+\.tsr)\Z")
+"""What lies in a folder of checkpoints: notes, and what belongs to one."""
 
 
 def snapshot(ledger: Ledger, target: str | os.PathLike[str]) -> tuple[int, str]:
     """Copy the ledger to a new file through SQLite's backup; returns (seq, hash) of the copy's head.
 
     The copy is one moment of the ledger, though others append meanwhile. It is durable on return, and appears under
-    its name whole or not at all. Raises LedgerExists (nothing is ever written over), NotALedger, AppendFailed.
+    its name whole or not at all. The ledger's checkpoints of that moment go along, as they are, into the folder beside
+    the copy. Raises LedgerExists (nothing is ever written over), NotALedger, AppendFailed.
     """
     path = Path(target)
-    if os.path.lexists(path):
-        raise LedgerExists(f"{path} exists already; a snapshot never writes over a file, so name another")
+    beside = checkpoint_folder(path)
+    for each in (path, beside):
+        if os.path.lexists(each):
+            raise LedgerExists(f"{each} exists already; a snapshot never writes over a file, so name another")
     if not path.parent.is_dir():
         raise NotALedger(f"there is no folder {path.parent}; make it first")
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".ledger-") as folder:
@@ -40,6 +48,41 @@ def snapshot(ledger: Ledger, target: str | os.PathLike[str]) -> tuple[int, str]:
             copy.close()
         with made.open("rb+") as file:
             sync_file(file.fileno())
-        claim_name(made, path)
+        try:
+            # First, so that no copy is ever seen without the checkpoints that could show what was done to it.
+            took = _take_along(checkpoint_folder(ledger.path), int(seq), Path(folder) / "checkpoints", beside)
+            try:
+                claim_name(made, path)
+            except LedgerExists:
+                for each in took:
+                    each.unlink()
+                if took:
+                    beside.rmdir()
+                raise
+        except OSError as problem:
+            raise AppendFailed(f"{beside}: {problem.strerror or problem}; no snapshot was made") from None
     sync_folder(path.parent)
     return int(seq), str(digest)
+
+
+def _take_along(source: Path, size: int, made: Path, target: Path) -> list[Path]:
+    """Copy what belongs to checkpoints of at most `size` events; those that came after the copy's moment don't fit.
+
+    Nothing is judged here: a checkpoint that doesn't hold must not get lost on the way either.
+    """
+    wanted = [
+        each
+        for each in (sorted(source.iterdir()) if source.is_dir() else ())
+        if (of := _OF.match(each.name)) and int(of[1]) <= size and each.is_file()
+    ]
+    if not wanted:
+        return []
+    made.mkdir()
+    for each in wanted:
+        with (made / each.name).open("xb") as file:
+            file.write(each.read_bytes())
+            file.flush()
+            sync_file(file.fileno())
+    sync_folder(made)
+    made.rename(target)
+    return [target / each.name for each in wanted]

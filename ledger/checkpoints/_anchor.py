@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ledger._drafts import Draft
 from ledger._errors import BadNote, LedgerExists, NotFound, NotWitnessed, Refused
+from ledger._files import read_small
 from ledger._store import Ledger
 from ledger.checkpoints._extends import anchors_of, origin_of, refuse_unless_extends, roots_at
 from ledger.checkpoints._files import StoredCheckpoint, read_checkpoint, stored_checkpoints, timestamp_paths
@@ -33,6 +34,7 @@ from ledger.tree import Checkpoint, to_base64
 __all__ = ["Witnessed", "anchor_rfc3161", "shown_url"]
 
 _QUERY, _REPLY = "application/timestamp-query", "application/timestamp-reply"
+_MOST_NOTE = 256 << 10
 _MOST_PER_AUTHORITY = 1000
 
 
@@ -69,7 +71,7 @@ def anchor_rfc3161(
         certificates_in(root)
     with Ledger.open(path) as ledger:
         stored, at = _chosen(ledger, checkpoint)
-        note = stored.path.read_bytes()
+        note = read_small(stored.path, _MOST_NOTE)
         query = make_query(note)
         token = _post(url, query.data, seconds)
         try:
@@ -140,11 +142,12 @@ def _unrecorded(ledger: Ledger, note_file: Path, note: bytes) -> list[bytes]:
                 continue  # it was redacted
     found: list[bytes] = []
     for path in timestamp_paths(note_file):
-        if path.stat().st_size <= MAX_TOKEN and (data := path.read_bytes()) not in known:
-            try:
-                check_answer(data, note, None)
-            except BadNote:
-                continue  # verify names it
+        try:
+            data = read_small(path, MAX_TOKEN)
+            check_answer(data, note, None)
+        except (OSError, BadNote):
+            continue  # verify names it
+        if data not in known:
             found.append(data)
     return found
 

@@ -91,7 +91,7 @@ def read_key(path: Path, ledger: Path) -> SigningKey:
         raise BadKey(f"there is no key at {path}; `ledger key new` makes one") from None
     except OSError as problem:
         raise BadKey(f"{path} can't be read: {problem.strerror or problem}") from None
-    with os.fdopen(handle, "rb") as file:
+    try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
             raise BadKey(f"{path} is no file; expected one that holds a signing key")
@@ -100,7 +100,10 @@ def read_key(path: Path, ledger: Path) -> SigningKey:
                 f"others may read {path} (mode {stat.S_IMODE(found.st_mode):04o}):"
                 f" `chmod 600 {shlex.quote(str(path))}` mends it; whoever may have read the key can sign with it"
             )
-        data = file.read(_MOST + 1)
+        with os.fdopen(handle, "rb", closefd=False) as file:
+            data = file.read(_MOST + 1)
+    finally:
+        os.close(handle)
     try:
         return SigningKey.parse(data[:_MOST].decode("utf-8"))
     except UnicodeDecodeError:

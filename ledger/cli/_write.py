@@ -128,15 +128,20 @@ def snapshot(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Copy the ledger, as it is at one moment, to a new file; others may append meanwhile."""
+    """Copy the ledger, as it is at one moment, to a new file, with its checkpoints; others may append meanwhile."""
     from ledger._snapshot import snapshot as copy
     from ledger._store import Ledger
+    from ledger.checkpoints._files import checkpoint_folder, stored_checkpoints
 
     with Ledger.open(db, read_only=True) as ledger:
         seq, head = copy(ledger, target)
+    along = len(stored_checkpoints(target))
     if as_json:
-        emit_json({"snapshot": str(target), "seq": seq, "head": head})
-    Words(as_json=as_json)(f"Copied {db} to {target}: head {seq} {head}")
+        emit_json({"snapshot": str(target), "seq": seq, "head": head, "checkpoints": along})
+    words = Words(as_json=as_json)
+    words(f"Copied {db} to {target}: head {seq} {head}")
+    if along:
+        words(f"Took {along} checkpoint{'s' if along > 1 else ''} along, into {checkpoint_folder(target)}")
     return 0
 
 
