@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-long lint lock bench $(VENV)
+.PHONY: run test test-long interop lint lock bench $(VENV)
 
 $(VENV): $(VENV)/.installed
 
@@ -24,6 +24,12 @@ test: $(VENV)/.installed
 
 test-long: $(VENV)/.installed
 	$(BIN)/python -m pytest -m long --timeout 3600
+
+# Somebody else's implementation of the formats of checkpoints, for tests/ledger/tree/test_interop.py. It says that it wants
+# a newer Python than 3.11 and runs on 3.11 all the same; what it depends on is here already.
+interop: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python --require-hashes \
+	  -r tests/ledger/tree/interop.txt
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
