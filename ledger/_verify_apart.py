@@ -3,7 +3,8 @@
     python -P -m ledger._verify_apart LEDGER
 
 prints the verdict as JSON, or {"problem": a sentence}. It ends when its standard input does, so also when whoever
-started it dies, however that was.
+started it dies, however that was. Checkpoints beside the ledger are looked at, and held against the keys that
+LEDGER_VERIFY_KEY names, as `ledger verify` does.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, cast
 
 from ledger._errors import LedgerError
 from ledger._verify import verify
+from ledger._verify_outside import Outside, read_keys
 
 __all__ = ["VerifyProcess", "main"]
 
@@ -70,7 +72,8 @@ def main(arguments: Sequence[str]) -> int:
         os.nice(_NICER)
     threading.Thread(target=_end_with_input, daemon=True).start()
     try:
-        found = verify(Path(arguments[0])).as_json()
+        keys = read_keys(os.environ.get("LEDGER_VERIFY_KEY", "").split())
+        found = verify(Path(arguments[0]), Outside(keys=keys)).as_json()
     except LedgerError as problem:
         found = {"problem": str(problem)}
     print(json.dumps(found), flush=True)

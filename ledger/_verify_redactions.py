@@ -110,7 +110,7 @@ def check_redacts(redactions: Redactions, owners: Mapping[bytes, int], findings:
     Of events up to `after`, nothing is checked.
     """
     for seq, causes, read in redactions.events:
-        if seq <= after:
+        if after and seq <= after:
             continue
         targets = set(read.bodies)
         for digest in read.blobs_withheld:

@@ -1,37 +1,76 @@
-"""`ledger verify`: the verdict, what it rests on, and what it can't tell."""
+"""`ledger verify`: the verdict, what it rests on, what it can't tell, and what to do about what it found."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ledger._verify_words import CANNOT, CHECKED, KEEP, MEND
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_json
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ledger._deep import DeepCheck
     from ledger._verify import Verdict
+    from ledger.tree import VerifierKey
 
 __all__ = ["verify"]
 
+_ZIP = b"PK"
+
 
 def verify(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="A ledger, or an evidence bundle (a zip); by default what --db names."),
+    ] = None,
     db: Db = DEFAULT_DB,
+    checkpoint: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="A checkpoint the ledger must extend; repeatable. Those beside it are too."),
+    ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="Who must have signed: NAME+ID+BASE64, or a file that holds it; repeatable."),
+    ] = None,
+    require_checkpoint: Annotated[
+        bool, typer.Option("--require-checkpoint", help="Exit 1 unless the ledger is shown to extend a checkpoint.")
+    ] = False,
+    since: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Take the events of this signed checkpoint as they are; check what follows."),
+    ] = None,
+    tsa_root: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PEM", help="A root certificate that timestamps must lead to; repeatable."),
+    ] = None,
+    seed: Annotated[
+        str | None, typer.Option(metavar="SEED", help="For a bundle: the seed that its revealed cells must come from.")
+    ] = None,
     as_json: AsJson = False,
     problems: Annotated[int, typer.Option(min=0, help="How many problems to print; 0 for all of them.")] = 20,
     deep: Annotated[
         bool, typer.Option("--deep", help="Then derive every recorded result again from its bytes, and compare.")
     ] = False,
 ) -> int:
-    """Check the whole ledger; exit 0, or 1 when it was tampered with, or --deep can't reproduce it. Never writes."""
+    """Check the whole ledger; exit 0, or 1 when it was tampered with, or what was asked isn't so. Never writes."""
+    from ledger._verify_outside import Outside, read_keys
+
+    path, keys, roots = db if file is None else file, read_keys(key or ()), tuple(tsa_root or ())
+    if _is_zip(path):
+        for name, given in (("checkpoint", checkpoint), ("require-checkpoint", require_checkpoint), ("since", since)):
+            if given:
+                raise typer.BadParameter(
+                    f"--{name} is for ledgers; {path} is an evidence bundle, with its own checkpoint"
+                )
+        return _bundle(path, keys, roots, seed, as_json=as_json)
     from ledger._verify import verify as check
 
-    verdict = check(db)
-    deeper = _deeper(db) if deep and verdict.verdict != "TAMPERED" else {}
+    if seed is not None:
+        raise typer.BadParameter(f"--seed is for evidence bundles (zip files); {path} is none")
+    verdict = check(path, Outside(tuple(checkpoint or ()), keys, require_checkpoint, since, roots))
+    deeper = _deeper(path) if deep and verdict.verdict != "TAMPERED" else {}
     if as_json:
         found = {"deep": [each.as_json(name) for name, each in deeper.items()]} if deep else {}
         emit_json({**verdict.as_json(), **found})
@@ -43,7 +82,30 @@ def verify(
         for line in each.lines:
             words(f"  {line}")
         words(f"{verdict.verdict}, and {each.sentence}.")
-    return 1 if verdict.verdict == "TAMPERED" or not all(each.ok for each in deeper.values()) else 0
+    return 0 if verdict.ok and all(each.ok for each in deeper.values()) else 1
+
+
+def _is_zip(path: Path) -> bool:
+    from ledger._files import read_small
+
+    try:
+        return read_small(path, len(_ZIP) - 1) == _ZIP
+    except OSError:
+        return False
+
+
+def _bundle(
+    path: Path, keys: tuple[VerifierKey, ...], roots: tuple[Path, ...], seed: str | None, *, as_json: bool
+) -> int:
+    from ledger.bundle import check_bundle
+
+    found = check_bundle(path, keys=keys, tsa_roots=roots, seed=seed)
+    if as_json:
+        emit_json(found.as_json())
+    words = Words(as_json=as_json)
+    for line in found.lines:
+        words(line)
+    return found.exit_status
 
 
 def _deeper(db: Path) -> dict[str, DeepCheck]:
@@ -55,9 +117,15 @@ def _deeper(db: Path) -> dict[str, DeepCheck]:
 
 
 def _say(verdict: Verdict, words: Words, limit: int) -> None:
-    words(f"{verdict.verdict}: {verdict.events} events, {verdict.blobs} blobs, {verdict.withheld} withheld.")
+    from ledger._verify_words import advice, cannot, checked, keep, outside
+
+    found = verdict.as_json()
+    trusted = f", of which the first {verdict.since} were not read again" if verdict.since else ""
+    words(f"{verdict.verdict}: {verdict.events} events{trusted}, {verdict.blobs} blobs, {verdict.withheld} withheld.")
     words(f"Head: {verdict.head or 'none'}")
-    words(CHECKED)
+    words(checked(found))
+    for line in outside(found):
+        words(line)
     for each in verdict.withheld_by[: limit or None]:
         why = f"{each.category}: {each.reason[:80]}"
         words(f"Withheld by event {each.seq}: {each.bodies} bodies, {each.blobs} blobs ({why})")
@@ -65,18 +133,27 @@ def _say(verdict: Verdict, words: Words, limit: int) -> None:
         words(f"… and {len(verdict.withheld_by) - limit} more redactions")
     for note in verdict.notes:
         words(f"Note: {note}")
-    if verdict.verdict != "TAMPERED":
-        words(CANNOT)
-        words(KEEP.format(head=verdict.head))
-        return
+    if verdict.verdict == "TAMPERED":
+        _say_problems(verdict, words, limit)
+    else:
+        words(cannot(found))
+        if told := keep(found):
+            words(told)
+    for failure in verdict.failures:
+        words(f"Failed: {failure}")
+    for each in advice(found):
+        words(each)
+
+
+def _say_problems(verdict: Verdict, words: Words, limit: int) -> None:
+    from ledger._verify_words import place
+
     if verdict.first_bad_seq is None:
-        words("No single event is at fault; the schema or the file is.")
+        words("No single event is known to be at fault.")
     else:
         words(f"First bad event: {verdict.first_bad_seq}")
     shown = verdict.problems[: limit or None]
     for problem in shown:
-        place = "the file" if problem.seq is None else f"event {problem.seq}"
-        words(f"  {place}: {problem.what}; expected {problem.expected}, got {problem.got}")
+        words(f"  {place({'seq': problem.seq})}: {problem.what}; expected {problem.expected}, got {problem.got}")
     if len(shown) < len(verdict.problems):
         words(f"  … and {len(verdict.problems) - len(shown)} more (--problems 0 prints all)")
-    words(MEND)

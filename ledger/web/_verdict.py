@@ -1,8 +1,8 @@
 """What `ledger verify` says of this file, for pages: worked out in a process of its own, and kept with its head.
 
 At most one check runs at a time. It starts with the server, or when somebody first looks at the first page, and again
-when the head moved or the file was written to: not more often than ten times as long as it takes, and at least half a
-minute apart.
+when the head moved, or the file or a checkpoint beside it was written: not more often than ten times as long as it
+takes, and at least half a minute apart.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ledger._errors import LedgerError
 from ledger._verify_apart import VerifyProcess
-from ledger._verify_words import CANNOT, CHECKED, MEND
+from ledger._verify_words import advice, cannot, checked, outside, place
+from ledger.checkpoints._files import checkpoint_folder
 from ledger.web._figure import Figure, cli, sql
 from ledger.web._memory import Memory
 from ledger.web._pages import View
@@ -25,6 +27,7 @@ from ledger.web._reading import Shelf
 
 __all__ = ["Checked", "Standing", "VerdictShown", "Verifier", "start_verifying", "verdict_known", "verdict_of"]
 
+_MOST_FILES = 1_000
 _LEAST_APART = 30.0
 _TIMES_ITS_LENGTH = 10.0
 _SOURCE = cli("ledger", "verify")
@@ -52,9 +55,18 @@ Stamp = tuple[tuple[int, int] | None, ...]
 
 
 def _stamp(path: Path) -> Stamp:
-    """When the file and the log beside it were last written, and how long they are. Reading alone changes neither."""
+    """When the file, the log and the checkpoints beside it were last written, and how long they are.
+
+    Reading alone changes none of it.
+    """
     found: list[tuple[int, int] | None] = []
-    for each in (path, path.with_name(path.name + "-wal")):
+    folder = checkpoint_folder(path)
+    try:
+        # However many there are: names come and go with the folder's own time.
+        beside = [folder, *islice(sorted(folder.iterdir(), reverse=True), _MOST_FILES)] if folder.is_dir() else []
+    except OSError:
+        beside = []
+    for each in (path, path.with_name(path.name + "-wal"), *beside):
         try:
             seen = each.stat()
         except OSError:
@@ -165,9 +177,12 @@ class VerdictShown:
     more_problems: bool = False
     notes: tuple[str, ...] = ()
     took: str = ""
-    checked: str = CHECKED
-    scope: str = CANNOT
-    mend: str = MEND
+    checked: str = ""
+    outside: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    scope: str = ""
+    vouched: bool = False
+    mend: tuple[str, ...] = ()
 
 
 _MOST_PROBLEMS = 5
@@ -202,9 +217,7 @@ def _shown(view: View, standing: Standing) -> VerdictShown:
     events = int(found["events"])
     later = view.size - events
     problems = [
-        f"{'the file' if each['seq'] is None else 'event ' + str(each['seq'])}: {each['what']}; expected"
-        f" {each['expected']}, got {each['got']}"
-        for each in found["problems"]
+        f"{place(each)}: {each['what']}; expected {each['expected']}, got {each['got']}" for each in found["problems"]
     ]
     first = found["first_bad_seq"]
     return VerdictShown(
@@ -220,6 +233,12 @@ def _shown(view: View, standing: Standing) -> VerdictShown:
         more_problems=len(problems) > _MOST_PROBLEMS,
         notes=tuple(map(str, found["notes"])),
         took=_took(standing.checked.seconds),
+        checked=checked(found),
+        outside=tuple(line.strip() for line in outside(found)),
+        failures=tuple(map(str, found["failures"])),
+        scope=cannot(found),
+        vouched=found["verdict"] in ("MATCHES CHECKPOINT", "WITNESSED"),
+        mend=tuple(advice(found)),
     )
 
 
