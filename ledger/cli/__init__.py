@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ledger.cli import _checkpoint, _cite, _lineage, _look, _redact, _serve, _stats, _verify, _write
+from ledger.cli import _bundle, _checkpoint, _cite, _lineage, _look, _redact, _serve, _stats, _verify, _write
 from ledger.cli._guard import run_app
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_bytes, emit_json, table, tell
@@ -36,6 +36,7 @@ app.command("redact")(_redact.redact)
 app.command("checkpoint")(_checkpoint.checkpoint)
 app.add_typer(_checkpoint.key, name="key")
 app.add_typer(_checkpoint.anchor, name="anchor")
+app.command("bundle")(_bundle.bundle)
 app.command("export")(_write.export)
 app.command("import")(_write.import_)
 app.command("snapshot")(_write.snapshot)

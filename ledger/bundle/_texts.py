@@ -1,0 +1,195 @@
+"""Texts that a bundle must not hold, and looking for them in what it is about to hold.
+
+A text is found as it stands, in capitals or not, with its white space in whatever form, and in what JSON, HTML, URLs,
+hex digits and base64 make of it. A long one is found by any quotation of `QUOTED` characters.
+"""
+
+from __future__ import annotations
+
+import binascii
+import gzip
+import html
+import json
+import re
+import unicodedata
+import zlib
+from collections.abc import Iterator
+from typing import Any, cast
+from urllib.parse import unquote_plus
+
+__all__ = ["QUOTED", "HiddenTexts", "keys_of", "leaves"]
+
+QUOTED = 36
+"""Any quotation of so many characters of a longer text is found."""
+_PIECE, _STRIDE = 24, 12  # a run of _PIECE + _STRIDE - 1 characters holds one piece whole, wherever it begins
+_SHORTEST = 4
+_HEAD = 4
+_MOST_UNPACKED = 1 << 26
+_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+_PLAIN = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}")
+_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){4,}")
+_LOCATOR = re.compile(r"ledger:[a-z0-9./-]+/[0-9]+(?:,attempt=[0-9]+)?/[0-9a-f]{64}/[0-9a-f]{8}")
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """Every string and number of a JSON value, numbers by their text."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, bool) or value is None:
+        return
+    elif isinstance(value, int | float):
+        yield json.dumps(value)
+    elif isinstance(value, list | dict):
+        inner = cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+        for each in inner:
+            yield from leaves(each)
+
+
+def keys_of(value: Any) -> set[str]:
+    """The keys of every object in a JSON value."""
+    if isinstance(value, dict):
+        inner = cast("dict[str, Any]", value)
+        return {*inner, *(key for each in inner.values() for key in keys_of(each))}
+    if isinstance(value, list):
+        return {key for each in cast("list[Any]", value) for key in keys_of(each)}
+    return set()
+
+
+def _folded(text: str) -> str:
+    """What a text is compared by: one form of each letter, no capitals, single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _unescaped(text: str) -> str:
+    """What JSON's escapes stand for."""
+    plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else _PLAIN[found[2]], text)
+    return _SURROGATES.sub(lambda found: found[0].encode("utf-16", "surrogatepass").decode("utf-16"), plain)
+
+
+def _decoded(text: str) -> str:
+    """What every run of base64 and of hex digits in a text comes to, one after the other."""
+    found: list[bytes] = []
+    for run in _BASE64.findall(text):
+        packed = run.replace("-", "+").replace("_", "/")
+        # A run may begin with letters of something else, so that the bytes come out from each of four places.
+        for start in range(min(4, len(packed) - 5)):
+            rest = packed[start:]
+            rest = rest[: len(rest) - 1] if len(rest) % 4 == 1 else rest
+            found.append(binascii.a2b_base64(rest + "=" * (-len(rest) % 4)))
+    for run in _HEX.findall(text):
+        found += [bytes.fromhex(run), bytes.fromhex(run[1:-1])]
+    return b"\x00".join(found).decode("utf-8", "replace")
+
+
+class HiddenTexts:
+    """The texts to be hidden. `common` is what stands in every bundle: what is part of that, tells nobody anything."""
+
+    def __init__(self, common: str = "") -> None:
+        self._common = _folded(common)
+        self._common_pieces = {self._common[at : at + _PIECE] for at in range(len(self._common) - _PIECE + 1)}
+        self._wholes: set[str] = set()
+        self._shorts: dict[str, set[str]] = {}
+        self._pieces: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._wholes or self._shorts or self._pieces)
+
+    def add(self, text: str) -> None:
+        """Add one text. One that is too short, or common, is only found where it is the whole of a value."""
+        folded = _folded(text)
+        if not folded:
+            return
+        if len(folded.encode("utf-8", "surrogatepass")) < _SHORTEST or folded in self._common:
+            self._wholes.add(folded)
+        elif len(folded) <= QUOTED:
+            self._shorts.setdefault(folded[:_HEAD], set()).add(folded)
+        else:
+            self._pieces.update(set(_pieces_of(folded)) - self._common_pieces)
+
+    def add_quotable(self, text: str) -> None:
+        """Add a text that is only looked for by quotations of it: a short one would be found everywhere."""
+        if len(_folded(text)) > QUOTED:
+            self.add(text)
+
+    def discard(self, text: str) -> None:
+        """Take a text out again, and every piece that it shares with others."""
+        folded = _folded(text)
+        self._wholes.discard(folded)
+        for head in [each for each in self._shorts if each in folded]:
+            self._shorts[head] = {each for each in self._shorts[head] if each not in folded}
+            if not self._shorts[head]:
+                del self._shorts[head]
+        self._pieces -= {folded[at : at + _PIECE] for at in range(len(folded) - _PIECE + 1)}
+
+    def is_one(self, value: str) -> bool:
+        """Whether a whole value is one of the texts that are too short or too common to be looked for within others."""
+        return bool(self._wholes) and any(_folded(form) in self._wholes for form in _forms(value))
+
+    def held_by(self, text: str) -> bool:
+        """Whether a text holds one of those that are long enough to be told from chance."""
+        if _LOCATOR.search(text):
+            return True
+        seen: set[str] = set()
+        for form in _forms(text):
+            folded = _folded(form)
+            if folded in seen:
+                continue
+            seen.add(folded)
+            if self._within(folded):
+                return True
+        return self._within(_folded(_decoded(text)))
+
+    def held_by_bytes(self, data: bytes) -> bool:
+        """Whether a file holds one of the texts, packed with gzip or zlib or not."""
+        for plain in (data, _unpacked(data)):
+            if plain and (
+                self.held_by(plain.decode("utf-8", "replace"))
+                or (plain[:2] in (b"\xff\xfe", b"\xfe\xff") and self.held_by(plain.decode("utf-16", "replace")))
+            ):
+                return True
+        return False
+
+    def _within(self, folded: str) -> bool:
+        shorts, pieces = self._shorts, self._pieces
+        if shorts:
+            for at in range(len(folded) - _HEAD + 1):
+                found = shorts.get(folded[at : at + _HEAD])
+                if found is not None and any(folded.startswith(each, at) for each in found):
+                    return True
+        return bool(pieces) and any(
+            folded[at : at + _PIECE] in pieces for at in range(len(folded) - _PIECE + 1)
+        )  # fmt: skip
+
+
+def _pieces_of(folded: str) -> Iterator[str]:
+    last = len(folded) - _PIECE
+    for at in range(0, last, _STRIDE):
+        yield folded[at : at + _PIECE]
+    yield folded[last:]
+
+
+def _forms(text: str) -> Iterator[str]:
+    yield text
+    plain = text
+    for _ in range(3):  # JSON in JSON in JSON: a request that carries a tool's arguments
+        if "\\" not in plain:
+            break
+        plain = _unescaped(plain)
+        yield plain
+    if "&" in plain:
+        yield html.unescape(plain)
+    if "%" in plain:
+        yield unquote_plus(plain)
+
+
+def _unpacked(data: bytes) -> bytes:
+    try:
+        if data[:2] == b"\x1f\x8b":
+            return gzip.decompress(data)[:_MOST_UNPACKED]
+        if data[:1] == b"\x78":
+            return zlib.decompressobj().decompress(data, _MOST_UNPACKED)
+    except (OSError, EOFError, zlib.error):
+        pass
+    return b""
