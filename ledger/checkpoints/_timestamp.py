@@ -5,6 +5,7 @@ A token is the authority's whole response, as it sent it. It vouches for the not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC
@@ -36,6 +37,8 @@ _HASHES = {
     "2.16.840.1.101.3.4.2.2": "sha384",
     "2.16.840.1.101.3.4.2.3": "sha512",
 }
+_REASON = re.compile(r"Verify error: ([^\"]+)")
+"""The sentence in OpenSSL's stack of errors, under places in its source."""
 _STATUS = (
     "granted", "granted with modifications", "rejection", "waiting", "a revocation warning", "a revocation notice",
 )  # fmt: skip
@@ -98,14 +101,17 @@ def check_timestamp(token: bytes, note: bytes, roots: Sequence[bytes]) -> Witnes
         raise BadNote("expected a root certificate to check the timestamp against, got none")
     response = _granted(token)
     _check_imprint(response, note)
+    witness = _witness(response)
     verifier = VerifierBuilder(roots=trusted).build()
     try:
         _read(lambda: verifier.verify_message(response, note))
     except VerificationError as problem:
+        why = _REASON.findall(str(problem))
         raise BadNote(
-            f"expected a timestamp that the given roots vouch for, got one that doesn't verify: {problem}"
+            f"expected a timestamp of {witness.name} that the given roots vouch for, got one that doesn't verify:"
+            f" {why[-1] if why else problem}"
         ) from None
-    return _witness(response)
+    return witness
 
 
 def certificates_in(pem: bytes) -> list[Certificate]:

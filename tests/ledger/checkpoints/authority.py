@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 SETTINGS = """
 [req]
@@ -60,6 +67,11 @@ class Certificates:
         _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out",
                  self.folder / f"{name}.key")  # fmt: skip
 
+    def _key(self, name: str) -> EllipticCurvePrivateKey:
+        key = load_pem_private_key((self.folder / f"{name}.key").read_bytes(), None)
+        assert isinstance(key, EllipticCurvePrivateKey)
+        return key
+
     def issue(self, name: str, *, subject: str, extensions: str = "timestamps") -> Authority:
         """A certificate by the root, valid for a day from now."""
         self._new_key(name)
@@ -70,6 +82,62 @@ class Certificates:
                  "-CAcreateserial", "-out", made, "-days", 1, "-extfile", self.settings,
                  "-extensions", extensions)  # fmt: skip
         return Authority(self, name)
+
+    def issue_for(self, name: str, *, subject: str, since: datetime, until: datetime) -> Authority:
+        """A certificate for timestamps, valid between two times."""
+        self._new_key(name)
+        key, issuer = (
+            load_pem_private_key((self.folder / f"{each}.key").read_bytes(), None) for each in (name, "root")
+        )
+        made = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, subject)]))
+            .issuer_name(x509.load_pem_x509_certificate(self.root.read_bytes()).subject)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(since)
+            .not_valid_after(until)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=False)
+            .add_extension(x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.TIME_STAMPING]), critical=True)
+            .sign(issuer, SHA256())
+        )
+        (self.folder / f"{name}.pem").write_bytes(made.public_bytes(Encoding.PEM))
+        return Authority(self, name)
+
+    def look_alike(self, name: str, *, subject: str) -> Path:
+        """A certificate with the issuer and the number of `name`'s, for somebody else, that nobody signed."""
+        theirs = x509.load_pem_x509_certificate((self.folder / f"{name}.pem").read_bytes())
+        self._new_key("stranger")
+        made = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, subject)]))
+            .issuer_name(theirs.issuer)
+            .public_key(self._key("stranger").public_key())
+            .serial_number(theirs.serial_number)
+            .not_valid_before(theirs.not_valid_before_utc)
+            .not_valid_after(theirs.not_valid_after_utc)
+            .add_extension(x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.TIME_STAMPING]), critical=True)
+            .sign(self._key("stranger"), SHA256())
+        )
+        (self.folder / "stranger.pem").write_bytes(made.public_bytes(Encoding.PEM))
+        return self.folder / "stranger.pem"
+
+    def older_root(self, since: datetime) -> bytes:
+        """The root's name and key again, in a certificate that was valid before."""
+        root = x509.load_pem_x509_certificate(self.root.read_bytes())
+        key = self._key("root")
+        made = (
+            x509.CertificateBuilder()
+            .subject_name(root.subject)
+            .issuer_name(root.subject)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(since)
+            .not_valid_after(root.not_valid_after_utc)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .sign(key, SHA256())
+        )
+        return made.public_bytes(Encoding.PEM)
 
 
 @dataclass(frozen=True)
@@ -88,6 +156,30 @@ class Authority:
                  "-signer", folder / f"{self.name}.pem", "-inkey", folder / f"{self.name}.key",
                  "-out", made)  # fmt: skip
         return made.read_bytes()
+
+    def signs_again(self, response: bytes, at: datetime | None = None, along: Path | None = None) -> bytes:
+        """What another's response says, signed by this one as no honest authority would; at another time, if given.
+
+        `along` is a certificate that is put into the list of those that the token carries.
+        """
+        folder = self.certificates.folder
+        theirs, token, told, mine = (folder / f"{self.name}-again.{end}" for end in ("tsr", "der", "tst", "cms"))
+        theirs.write_bytes(response)
+        _openssl("ts", "-reply", "-in", theirs, "-token_out", "-out", token)
+        _openssl("cms", "-verify", "-noverify", "-inform", "DER", "-in", token, "-binary", "-out", told)
+        if at is not None:
+            moved = f"{at:%Y%m%d%H%M%S}Z".encode()
+            told.write_bytes(re.sub(rb"20[0-9]{12}Z", moved, told.read_bytes(), count=1))
+        more = () if along is None else ("-certfile", along)
+        _openssl("cms", "-sign", "-binary", "-nodetach", "-econtent_type", "1.2.840.113549.1.9.16.1.4", "-in", told,
+                 "-signer", folder / f"{self.name}.pem", "-inkey", folder / f"{self.name}.key", "-outform", "DER",
+                 "-md", "sha256", "-nosmimecap", "-out", mine, *more)  # fmt: skip
+        return _sequence(b"\x30\x03\x02\x01\x00" + mine.read_bytes())
+
+
+def _sequence(content: bytes) -> bytes:
+    """DER: content of 256 to 65,535 bytes as a SEQUENCE."""
+    return b"\x30\x82" + len(content).to_bytes(2, "big") + content
 
 
 @dataclass(frozen=True)
