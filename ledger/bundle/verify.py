@@ -1,0 +1,399 @@
+"""Check an evidence bundle of an evaluation ledger without the ledger, and without its code.
+
+    python verify.py evidence.zip --key VKEY [--key ...] [--seed S]        VKEY: NAME+ID+BASE64, or a file that holds it
+
+Take this file and the key from elsewhere than the bundle: whoever forges a bundle forges the copy inside as well. It
+needs Python 3.9, `pip install blake3 cryptography`, and nothing else. Specifications: RFC 6962 section 2.1 (the
+tree), c2sp.org/signed-note and /tlog-checkpoint, RFC 8032 (Ed25519), docs/FORMAT.md and docs/BUNDLES.md of eval-ledger.
+
+Exit: 0 all that is claimed is proved; 1 something is false, or no key was given, so that nothing is proved; 2 no bundle
+that can be read, or wrong usage; 3 nothing is false, and a claim is proved in part only, since scores are hidden.
+"""
+
+# fmt: off
+# pyright: basic, reportOptionalSubscript=false, reportOptionalMemberAccess=false
+import argparse
+import base64
+import hashlib
+import json
+import re
+import sys
+import zipfile
+from collections import defaultdict, namedtuple
+from datetime import datetime
+from pathlib import Path
+
+from blake3 import blake3
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+MAX_INT, MAX_ROW, MAX_NOTE, MAX_ALL = 2**53 - 1, 16 << 20, 256 << 10, 16 << 30
+NEEDED = {"README.md": 4 << 20, "verify.py": 1 << 20, "bundle.json": 64 << 20, "checkpoint": MAX_NOTE,
+          "events.jsonl": MAX_ALL}
+ORDER = [*list(NEEDED)[:4], "timestamps", "lines.txt", "events.jsonl", "cases.jsonl", "blobs"]
+KEPT = {"genesis", "freeze", "plan", "cell", "score", "tally", "close", "supersede", "taint", "report"}
+NEVER_REDACTED = KEPT - {"cell", "report"} | {"schema", "clear", "redact", "anchor"}
+LISTED = ("report", "publish", "supersede", "taint", "clear")
+FIGURE = ["run", "rules", "candidate", "metric", "kind", "k", "n", "planned", "tally"]
+LINE = re.compile(
+    r'\{"v":1,"seq":([1-9][0-9]{0,15}),"prev":"([0-9a-f]{64})",'
+    r'"at":"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6})Z","kind":"([a-z][a-z_]{0,31})",'
+    r'"run":"((?:[a-z0-9]{16,32})?)","cell":(0|[1-9][0-9]{0,15}),'
+    r'"causes":\[((?:[1-9][0-9]{0,15}(?:,[1-9][0-9]{0,15})*)?)\],"body":"([0-9a-f]{64})"\}')
+Event = namedtuple("Event", "seq prev kind run cell causes body hash leaf")
+
+def expect(true, said):
+    if not true:
+        raise ValueError(said)
+
+def clean(value):
+    """What somebody else wrote, as printable ASCII and short: there are characters that a terminal obeys."""
+    return "".join(c if " " <= c <= "~" else ascii(c)[1:-1] for c in str(value)[:200])
+
+def unbase64(text):
+    data = base64.b64decode(text.encode("ascii"), validate=True)
+    expect(base64.b64encode(data).decode() == text, "base64 that isn't the one spelling of its bytes")
+    return data
+
+def unique(pairs):
+    expect(len(dict(pairs)) == len(pairs), "a key stands twice in one object")
+    return dict(pairs)
+
+def read_json(text, *keys, **how):
+    """One JSON object that has at least these keys. Raises ValueError, and RecursionError where it is too deep."""
+    found = json.loads(text, object_pairs_hook=unique, parse_constant=lambda name: expect(False, name), **how)
+    json.dumps(found, ensure_ascii=False).encode()  # no half of a surrogate pair has an UTF-8 form
+    expect(isinstance(found, dict) and set(keys) <= set(found), f"expected a JSON object with {', '.join(keys)}")
+    return found
+
+def tagged(value):
+    """A value as an experiment sees it: strings as s:..., numbers (read as a tuple of their token) as n:..."""
+    if isinstance(value, dict):
+        return {key: tagged(value[key]) for key in sorted(value, key=lambda key: key.encode("utf-16-be"))}
+    if isinstance(value, (str, tuple)):
+        return f"s:{value}" if isinstance(value, str) else f"n:{value[0]}"
+    return [tagged(each) for each in value] if isinstance(value, list) else value
+
+def digest(value, key):
+    """The keyed digest of a value (DESIGN, Identity). Without numbers, this is the RFC 8785 form."""
+    text = json.dumps(tagged(value), ensure_ascii=False, separators=(",", ":"))
+    return blake3(text.encode(), key=bytes.fromhex(key)).hexdigest()
+
+def read_key(text):
+    """(name, id, public key) of a verifier key. Raises ValueError."""
+    found = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)", text.strip())
+    data = unbase64(found[3]) if found else b""
+    expect(len(data) == 33 and data[0] == 1, f"expected an Ed25519 key, NAME+ID+BASE64, got {clean(text)[:40]}")
+    expect(hashlib.sha256(found[1].encode() + b"\n" + data).hexdigest()[:8] == found[2], "a key with another key's id")
+    return found[1], found[2], data[1:]
+
+def check_note(data, vkeys):
+    """The text of a signed note, and NAME+ID of the keys that signed it. A wrong signature of one: ValueError."""
+    text, blank, rest = data.decode("utf-8").rpartition("\n\n")
+    fits = blank and rest.endswith("\n") and rest.count("\n") <= 64 and len(data) <= MAX_NOTE
+    expect(fits and not re.search(r"[\0-\t\x0b-\x1f]", text + rest), "no signed note, or a control character in it")
+    signers = set()
+    for line in rest[:-1].split("\n"):
+        found = re.fullmatch("\u2014 ([^+\\s\0-\x1f\x7f]+) ([A-Za-z0-9+/]+=*)", line)
+        signature = unbase64(found[2]) if found else b""
+        expect(len(signature) >= 5, "a line of the note that is no signature")
+        for name, key_id, public in map(read_key, vkeys):
+            if (name, key_id) == (found[1], signature[:4].hex()):
+                try:
+                    Ed25519PublicKey.from_public_bytes(public).verify(signature[4:], (text + "\n").encode())
+                except InvalidSignature:
+                    raise ValueError(f"the signature by {clean(name)}+{key_id} isn't that key's for it") from None
+                signers.add(f"{name}+{key_id}")
+    return text + "\n", sorted(signers)
+
+def check_checkpoint(data, vkeys):
+    """(origin, size, root, signers) of a checkpoint. Of the keys given, one of the ledger's name must be a signer's."""
+    text, signers = check_note(data, vkeys)
+    found = re.fullmatch(r"([^\n]+)\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n", text)
+    expect(found and int(found[2]) <= MAX_INT, "expected a checkpoint of three lines: origin, size, root")
+    signers = [each for each in signers if each.startswith(f"{found[1]}+")]
+    expect(signers or not vkeys, f"none of the keys given signed it as {clean(found[1])}")
+    return found[1], int(found[2]), unbase64(found[3]), signers
+
+def sha(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+def inclusion_root(leaf, index, size, proof):
+    """The root that an inclusion proof leads to: RFC 6962 section 2.1.1, read backwards. Raises ValueError."""
+    expect(0 <= index < size and bool(proof) is (size > 1), f"no proof of leaf {index} of {size}")
+    if size == 1:
+        return leaf
+    split = 1 << (size - 1).bit_length() - 1
+    expect(len(proof[-1]) == 32, "a hash in a proof that isn't one")
+    if index < split:
+        return sha(b"\1", inclusion_root(leaf, index, split, proof[:-1]), proof[-1])
+    return sha(b"\1", proof[-1], inclusion_root(leaf, index - split, size - split, proof[:-1]))
+
+def read_line(line):
+    """An event line (FORMAT, The event line). Raises ValueError."""
+    found = LINE.fullmatch(line)
+    expect(found and len(line) <= 65_535, f"expected an event line, got {clean(line)[:60]}")
+    seq, prev, at, kind, run, cell, causes, body = found.groups()
+    causes = tuple(map(int, causes.split(","))) if causes else ()
+    datetime.strptime(at, "%Y-%m-%dT%H:%M:%S.%f")
+    fits = sorted({*causes, int(seq)}) == [*causes, int(seq)] and max(int(seq), int(cell)) <= MAX_INT
+    expect(fits and len(causes) <= 4096, f"event {seq}: causes out of order, or a number that is too large")
+    hashes = blake3(line.encode()).hexdigest(), sha(b"\0", line.encode())
+    return Event(int(seq), prev, kind, run, int(cell), causes, body, *hashes)
+
+def commits(salt, pieces, commitment):
+    """How many bytes there are, if salt and bytes give the commitment BLAKE3(salt, bytes). Raises ValueError."""
+    hasher, size = blake3(bytes.fromhex(salt if re.fullmatch("[0-9a-f]{32}", salt) else "")), 0
+    for piece in pieces:
+        hasher.update(piece)
+        size += len(piece)
+    expect(hasher.hexdigest() == commitment, "not what its salt and commitment are of")
+    return size
+
+class Bundle:
+    """What was found: `problems` are false, `partly` is proved in part, `proved` is proved, `told` is only said."""
+    def __init__(self, path):
+        """Open the zip and look at its members: the right ones in order, none twice, of sizes that can be borne."""
+        self.problems, self.partly, self.proved, self.told, self.signers, self.plans = [], [], [], [], [], []
+        self.events, self.rests, self.bodies, self.hidden, self.bare = {}, {}, {}, {}, []
+        self.size, self.origin, self.by_kind, self.zip = 0, "?", defaultdict(list), zipfile.ZipFile(path)
+        infos, places = self.zip.infolist(), []
+        for info in infos:
+            top, _, rest = info.filename.partition("/")
+            fits = re.fullmatch(r"(timestamps|blobs)/[\w.%-]+|[^/]+", info.filename, re.ASCII) and top in ORDER
+            fits = fits and bool(rest) is (top in ("timestamps", "blobs")) and info.compress_type in (0, 8)
+            fits = fits and info.file_size <= NEEDED.get(top, MAX_ALL) and not info.flag_bits & 1
+            expect(fits, f"the member {clean(info.filename)} is none that a bundle has, or not as it is made")
+            places.append(ORDER.index(top))
+        self.names = {info.filename for info in infos}
+        fits = places == sorted(places) and len(self.names) == len(infos) and set(NEEDED) <= self.names
+        expect(fits, "a member is missing, stands twice, or is out of its order")
+        fits = sum(info.file_size for info in infos) <= min(MAX_ALL, 1100 * Path(path).stat().st_size)
+        expect(fits and self.zip.testzip() is None, "a member is damaged, or larger than it can honestly be")
+        self.about = read_json(self.zip.read("bundle.json").decode(), "asked", "complete", "claims", "reveal")
+        expect(self.about.get("bundle") == 1, f"expected a bundle of version 1, got {clean(self.about.get('bundle'))}")
+
+    def check(self, what, function, *given):
+        """Call a check; note what it finds false. So nothing that is read ends in a traceback."""
+        try:
+            return function(*given)
+        except Exception as problem:  # noqa: BLE001  whatever a forger thought of is false, and no traceback
+            odd = "" if type(problem) is ValueError else f"{type(problem).__name__} "
+            self.problems.append(f"{what}: {odd}{clean(problem)}")
+
+    def pieces(self, name):
+        with self.zip.open(name) as file:
+            yield from iter(lambda: file.read(1 << 16), b"")
+
+    def rows(self, name):
+        with self.zip.open(name) as file:
+            for row in iter(lambda: file.readline(MAX_ROW), b""):
+                expect(row.endswith(b"\n"), "a line that is too long, or cut off")
+                yield row[:-1].decode("utf-8")
+
+    def check_all(self, keys, seed):
+        found = self.check("checkpoint", check_checkpoint, self.zip.read("checkpoint"), keys)
+        if found:
+            self.origin, self.size, self.root, self.signers = found
+            self.check("events.jsonl", self.check_events)
+            self.check("lines.txt", self.check_lines)
+            self.check("asked", self.check_asked)
+            for what, function in ("claims", self.check_claim), ("fixtures", self.check_fixture):
+                for each in self.about[what]:
+                    self.check(what, function, each)
+            self.check("draw", self.check_draw, self.about["reveal"], seed)
+        other = self.zip.read("verify.py") != Path(__file__).read_bytes()
+        self.told.append("README.md, made_by, told, timestamps" + "; the verify.py inside is another than this" * other)
+
+    def check_events(self):
+        """Every event: its line and place in the tree, the chain to its neighbour, its body and blobs."""
+        last, blobs = None, set()
+        for count, row in enumerate(self.rows("events.jsonl"), start=1):
+            last = self.check(f"events.jsonl, line {count}", self.check_event, row, last, blobs) or last
+        more = {name for name in self.names if name.startswith("blobs/")} - blobs
+        expect(not more and 1 in self.events, f"{len(more)} blobs belong to no event, or genesis is left out")
+        expect(1 in self.hidden or "{origin}/{id}".format(**self.bodies[1]) == self.origin, "another's genesis")
+        self.proved.append(f"{len(self.events)} events at their places in the tree, {len(self.hidden)} of them hidden")
+
+    def check_event(self, row, last, blobs):
+        row = read_json(row, "line", "proof", "body", "salt", "why", "blobs")
+        event, body, why = read_line(row["line"]), row["body"], row["why"]
+        seq, before, prev = event.seq, last.seq if last else 0, last.hash if last else "0" * 64
+        expect(seq > before, f"event {seq} stands out of order, or twice")
+        expect(seq > before + 1 or event.prev == prev, f"event {seq} doesn't follow on event {before}")
+        found = inclusion_root(event.leaf, seq - 1, self.size, [unbase64(each) for each in row["proof"]])
+        expect(found == self.root, f"event {seq}: its proof doesn't lead to the root of the checkpoint")
+        self.events[seq] = event
+        self.by_kind[event.kind, event.run].append(event)
+        causes = [self.events[cause] for cause in event.causes if cause in self.events]
+        own = [self.rests[e.seq] for e in causes if (e.run, e.cell) == (event.run, event.cell) and e.kind != "cell"]
+        self.rests[seq] = {each.seq for each in causes if each.kind == "freeze"}.union(*own)
+        if body is None:
+            self.hidden[seq] = str(why)
+            fits = row["salt"] is None and row["blobs"] == {} and why
+            expect(fits and (why != "redacted" or event.kind not in NEVER_REDACTED), f"event {seq}: hidden, and not")
+            return event
+        commits(row["salt"], [body.encode()], event.body)
+        value = read_json(body)
+        named = value.get("blobs", {})
+        expect(set(named) == set(row["blobs"]) and not why, f"event {seq}: other blobs than its body names, or hidden")
+        for name, blob in row["blobs"].items():
+            if blob["file"] is None:
+                expect(blob["salt"] is None and blob["why"], f"event {seq}: the salt of a hidden blob")
+                self.bare.append((seq, blob["why"]))
+                continue
+            plain = re.sub(r"[^A-Za-z0-9._-]", lambda odd: "".join(f"%{byte:02X}" for byte in odd[0].encode()), name)
+            expect(blob["file"] == f"blobs/{seq}-{plain}", f"event {seq}: another name of a blob")
+            size = commits(blob["salt"], self.pieces(blob["file"]), named[name]["hash"])
+            expect(size == named[name]["size"], f"event {seq}: the size of a blob")
+            blobs.add(blob["file"])
+        if event.kind in KEPT:
+            self.bodies[seq] = value
+        return event
+
+    def check_lines(self):
+        """lines.txt is the whole order, if it is there: then nothing that counts can have been left out."""
+        expect(self.about["complete"] is ("lines.txt" in self.names), "bundle.json says otherwise than what is there")
+        prev, peaks, size, complete, asked = "0" * 64, [], 0, self.about["complete"], self.about["asked"]["runs"]
+        for text in self.rows("lines.txt") if complete else ():
+            event, size = read_line(text), size + 1
+            expect((event.seq, event.prev) == (size, prev), f"event {event.seq} doesn't follow on event {size - 1}")
+            prev, leaf, below = event.hash, event.leaf, size
+            while not below & 1:
+                leaf, below = sha(b"\1", peaks.pop(), leaf), below >> 1
+            peaks.append(leaf)
+            must = event.run in asked or (asked and event.kind in LISTED)
+            expect(size in self.events or not must, f"event {size} ({event.kind}) is left out of events.jsonl")
+            self.plans += [event] if event.kind == "plan" else []
+        while len(peaks) > 1:
+            peaks[-2:] = [sha(b"\1", *peaks[-2:])]
+        expect(not complete or (size, peaks) == (self.size, [self.root]), "its root isn't the checkpoint's")
+        (self.proved if complete else self.told).append(f"nothing of a run asked for is left out, up to {self.size}")
+
+    def check_asked(self):
+        """What was asked for is there, with all that it rests on; a report's figures are what is claimed."""
+        asked, listed = self.about["asked"], {run["run"] for each in self.about["fixtures"] for run in each["runs"]}
+        expect(set(asked["events"]) <= set(self.events), "an event that was asked for isn't there")
+        for run in asked["runs"]:
+            plan = self.bodies.get(self.by_kind["plan", run][0].seq, {})
+            expect(plan.get("fixtures") == [] or run in listed, f"the fixture of run {clean(run)} isn't listed")
+        needed = set()
+        for seq in sorted(self.events, reverse=True):
+            if seq in needed or self.events[seq].run in asked["runs"]:
+                needed |= set(self.events[seq].causes)
+        expect(needed <= set(self.events), f"event {min(needed - set(self.events), default=0)}, a cause, isn't there")
+        reports = [body for body in self.bodies.values() if "figures" in body and body["digest"] == asked["report"]]
+        figures = [[figure.get(key) for key in FIGURE] for body in reports for figure in body["figures"]]
+        fits = all([claim[key] for key in FIGURE] in figures for claim in self.about["claims"])
+        expect(asked["report"] is None or (figures and fits), "the report isn't there, or has other figures")
+
+    def check_claim(self, claim):
+        """A count against its tally, and again from the scores (BUNDLES, Claims)."""
+        run, rules, candidate, metric = (claim[key] for key in ("run", "rules", "candidate", "metric"))
+        tally, body = self.events[claim["tally"]], self.bodies[claim["tally"]]
+        expect((tally.kind, tally.run, body["rules"]) == ("tally", run, rules), "its tally is of another run, or rules")
+        (row,) = [row for row in body["metrics"] if (row["candidate"], row["metric"]) == (candidate, metric)]
+        wrong = [key for key in {**row, "unmeasured": 0} if claim[key] != row.get(key, 0)]
+        expect(not wrong, f"its tally says another {', '.join(wrong)}")
+        newest = max(e.seq for e in self.by_kind["tally", run] if self.bodies.get(e.seq, body)["rules"] == rules)
+        expect(self.about["asked"]["report"] or newest == tally.seq, f"event {newest} is a newer tally, or may be one")
+        order, cells = list(dict.fromkeys(row["candidate"] for row in body["metrics"])), self.by_kind["cell", run]
+        whose = {e.cell: order[(e.cell - 1) * len(order) // len(cells)] for e in cells if e.cell <= len(cells)}
+        expect(sorted(whose) == list(range(1, sum(body["outcomes"].values()) + 1)), "a cell of its run is left out")
+        whose.update({e.cell: self.bodies[e.seq]["candidate"] for e in cells if e.seq in self.bodies})
+        scores, unsure, freeze = {}, set(), body["freeze"]
+        for score in [each for each in self.by_kind["score", run] if each.seq < tally.seq]:
+            found, under = self.bodies.get(score.seq), self.rests[score.seq]
+            if found is None and (freeze in under or not under):
+                unsure.add(score.cell)
+            elif found is not None and found["rules"] == rules:
+                scores[score.cell] = found
+                unsure.discard(score.cell)
+        own = [cell for cell in sorted(whose) if whose[cell] == candidate]
+        sure = [scores[c] for c in own if c in scores and c not in unsure and metric in scores[c]["applies"]]
+        having, total = [score for score in sure if metric in score["metrics"]], 0
+        for score in having:
+            total += score["metrics"][metric]
+        rate, n, planned, hidden = claim["kind"] == "rate", len(having), len(sure), len(unsure & set(own))
+        first = min((each.seq for each in self.by_kind["response", run]), default=MAX_INT)
+        said = f"{metric} {claim['k'] if rate else claim['total']}/{claim['n']} of {claim['planned']} planned,"
+        said += f" run {run}, {candidate}, {rules}, frozen {'before' if freeze < first else 'AFTER'} the first response"
+        unmeasured, k = sum(score["outcome"] == "unmeasured" for score in having), round(total)
+        fits = n <= claim["n"] <= n + hidden and planned <= claim["planned"] <= planned + hidden
+        fits = fits and (k <= claim["k"] <= k + claim["n"] - n if rate else hidden or total == claim["total"])
+        fits = fits and (hidden or unmeasured == claim["unmeasured"])
+        expect(fits, f"its scores give {total}/{n} of {planned}, {unmeasured} unmeasured; {hidden} are hidden")
+        by = f"{total}/{n} by the scores shown, {hidden} hidden by the tally alone" if hidden else "recounted"
+        (self.partly if hidden else self.proved).append(f"{clean(said)}: {by}")
+
+    def check_fixture(self, fixture):
+        """Every run on a fixture is listed, and which were reported or replaced, as far as that can be told."""
+        freezes, runs, whole = set(fixture["freezes"]), fixture["runs"], self.about["complete"]
+        shown = {seq: body["digest"] for seq, body in self.bodies.items() if body.get("what") == "fixture"}
+        same = {shown[seq] for seq in freezes if seq in shown}
+        expect(len(same) < 2 and freezes >= {seq for seq in shown if shown[seq] in same}, "its freezes are other ones")
+        listed = [(self.events[said["plan"]], said["run"]) for said in runs]
+        fits = all((e.kind, e.run) == ("plan", run) and freezes & set(e.causes) for e, run in listed)
+        gone = {plan.run for plan in self.plans if freezes & set(plan.causes)} - {run for _, run in listed}
+        expect(fits and not gone, f"run {sorted(gone)[:1]} is on it and left out, or one listed isn't")
+        reported = [self.bodies.get(each.seq, {}).get("run") for each in self.by_kind["report", ""]]
+        for said in runs:
+            expect(said["reports"] or said["run"] not in reported, "a run was reported, and isn't said to be")
+            expect({*said["reports"], *said["superseded_by"], *said["tainted_by"]} <= set(self.events), "no such event")
+        known = ", ".join(f"{said['run']}{' (reported)' if said['reports'] else ''}" for said in runs)
+        (self.proved if whole else self.told).append(f"{len(runs)} runs on fixture {clean(fixture['name'])}: {known}")
+        self.told += [] if whole and same else ["that no more runs, or freezes of the same file, than those are there"]
+
+    def check_draw(self, reveal, seed):
+        """What is revealed is what the seed draws of every cell of the runs asked for, and is shown whole."""
+        expect(seed is None or (reveal and seed == reveal["seed"]), "it wasn't drawn with the seed given")
+        if reveal is None:
+            return
+        every = [each for run in self.about["asked"]["runs"] for each in self.by_kind["cell", run]]
+        start = f"eval-ledger/draw@v1\n{base64.b64encode(self.root).decode()}\n"
+        every.sort(key=lambda each: sha(f"{start}{each.run}\n{each.cell}\n{reveal['seed']}".encode()))
+        drawn, wanted = every[: reveal["n"]], defaultdict(set)
+        places = [(each.run, each.cell) for each in drawn]
+        expect(places == [(each["run"], each["cell"]) for each in reveal["drawn"]], "the seed draws other cells")
+        kept = [self.events[seq] for seq, why in (*self.hidden.items(), *self.bare) if why != "redacted"]
+        expect(not {(each.run, each.cell) for each in kept} & set(places), "something of a drawn cell is hidden")
+        for body in [self.bodies[each.seq] for each in drawn if each.seq in self.bodies]:
+            wanted[body["fixture"], body["case"]].add((body["input"], body["gold"]))
+        for row in map(read_json, self.rows("cases.jsonl")):
+            case = read_json(row["line"], "id", "input", "gold", parse_int=lambda t: (t,), parse_float=lambda t: (t,))
+            mine = {tuple(digest(case[what], self.bodies[1]["identity_key"]) for what in ("input", "gold"))}
+            expect(wanted.pop((row["fixture"], case["id"])) == mine, f"case {clean(case['id'])} isn't the one measured")
+        expect(not wanted, f"{len(wanted)} cases of drawn cells aren't there")
+        self.proved.append(f"{len(drawn)} of {len(every)} cells, drawn by {clean(reveal['seed'])}, are shown whole")
+        self.told += [] if seed else ["that the seed wasn't chosen to suit: give --seed, with your own"]
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="verify.py", description="Check an evidence bundle.")
+    parser.add_argument("bundle")
+    parser.add_argument("--key", action="append", default=[], help="NAME+ID+BASE64, or a file that holds it")
+    parser.add_argument("--seed", help="what revealed cells must be drawn with")
+    given = parser.parse_args(arguments)
+    try:
+        keys = [Path(key).read_text(encoding="utf-8").strip() if Path(key).is_file() else key for key in given.key]
+        [read_key(key) for key in keys]
+        found = Bundle(given.bundle)
+        found.check_all(keys, given.seed)
+    except Exception as why:  # noqa: BLE001  a zip can be broken in more ways than zipfile names
+        print(f"can't be read: {type(why).__name__} {clean(why)}", file=sys.stderr)
+        return 2
+    print(f"evidence of the ledger {clean(found.origin)}, checkpoint of {found.size} events")
+    print(f"signed by {clean(', '.join(found.signers)) or 'NOT CHECKED: no --key was given, or it did not sign'}")
+    some = {"FALSE": found.problems, "PROVED IN PART": found.partly, "PROVED": found.proved, "ONLY TOLD": found.told}
+    for what, each in [(what, each) for what, these in some.items() for each in these[:1000]]:
+        print(f"{what}{'' if found.signers else ' (unsigned)'}: {each}")
+    for kind, why in sorted({(found.events[seq].kind, why) for seq, why in found.hidden.items()}):
+        at = {seq for seq, each in found.hidden.items() if (found.events[seq].kind, each) == (kind, why)}
+        ends = zip(*(sorted(n for n in at if n + step not in at) for step in (-1, 1)))  # noqa: B905  Python 3.9
+        print(f"HIDDEN: {len(at)} {kind}, {clean(why)}:", ", ".join(f"{a}-{z}" if a < z else f"{a}" for a, z in ends))
+    print(f"HIDDEN: {len(found.bare)} blobs of events that are shown")
+    status = 1 if found.problems or not found.signers else 3 if found.partly else 0
+    print(["all that is claimed is proved", "NOT PROVED", "", "nothing is false; a claim is proved in part"][status])
+    return status
+
+if __name__ == "__main__":
+    sys.exit(main())
