@@ -136,12 +136,16 @@ def _extends(at: Checkpoint, file: str, ledger: _Ledger, findings: Findings | No
 
 
 def _bound(seen: Sequence[CheckpointSeen], findings: Findings) -> None:
-    """Between which checkpoints a history parts from the one that was signed."""
-    good = max((each.size or 0 for each in seen if each.counts), default=0)
+    """Between which checkpoints a history parts from the one that was signed; or that two histories were signed."""
     bad = min((each.size or 0 for each in seen if each.holds is False and each.size), default=0)
-    if good and bad > good:
+    good = [each.size or 0 for each in seen if each.counts]
+    below = max((size for size in good if size < bad), default=0)
+    above = max((size for size in good if size > bad), default=0)
+    if bad and below:
+        findings.note(f"the first {below} events are a checkpoint's; what parts from the one of {bad} comes after them")
+    if bad and above:
         findings.note(
-            f"the first {good} events are those of a checkpoint; what parts from the one of {bad} events comes after"
+            f"the checkpoints of {bad} and {above} events are of two histories: whoever made both signed both"
         )
 
 

@@ -102,12 +102,9 @@ class Gathered:
 def gather(path: Path, outside: Outside) -> Gathered:
     """Read what is outside the ledger at `path`. Never fails: what can't be read is among the failures."""
     failures: list[str] = []
-    found = {each.path.resolve(): Found(each, own=True, named=False) for each in _beside(path, outside, failures)}
+    found = {_key(each.path): Found(each, own=True, named=False) for each in _beside(path, outside, failures)}
     for each in (*outside.checkpoints, *([] if outside.since is None else [outside.since])):
-        try:
-            key = each.resolve()
-        except (OSError, RuntimeError):  # links in a circle; reading it says so
-            key = each.absolute()
+        key = _key(each)
         known = found.get(key)
         stored = read_checkpoint(each) if known is None else known.stored
         found[key] = Found(stored, own=known is not None and known.own, named=True)
@@ -118,6 +115,14 @@ def gather(path: Path, outside: Outside) -> Gathered:
         except OSError as problem:
             failures.append(f"the root certificate {each} can't be read: {why_unreadable(problem)}")
     return Gathered(outside, tuple(found.values()), tuple(roots), tuple(failures))
+
+
+def _key(path: Path) -> Path:
+    """The same for one file however its folder is named. A link is a file of its own, as its name says a size."""
+    try:
+        return path.parent.resolve() / path.name
+    except (OSError, RuntimeError):  # links in a circle; reading it says so
+        return path.absolute()
 
 
 def _beside(path: Path, outside: Outside, failures: list[str]) -> Sequence[StoredCheckpoint]:
