@@ -132,10 +132,8 @@ class Standalone:
             return False
 
     def checkpoint(self, note: bytes, key: str) -> tuple[str, int, bytes] | None:
-        bundle = object.__new__(self.it.Bundle)
-        bundle.whole = {"checkpoint": note}.__getitem__
         try:
-            bundle.check_checkpoint([key])
+            origin, size, root, _ = self.it.check_checkpoint(note, [key])
         except ValueError:
             return None
-        return bundle.origin, bundle.size, bundle.root
+        return origin, size, root
