@@ -212,7 +212,7 @@ def test_the_guards_themselves_insert_edges_and_nothing_else() -> None:
 
 
 def commands(app: Any) -> set[str]:
-    return {str(command.name) for command in app.registered_commands}
+    return {str(command.name) for command in (*app.registered_commands, *app.registered_groups)}
 
 
 LEDGER: dict[str, list[list[object]]] = {
@@ -236,6 +236,9 @@ LEDGER: dict[str, list[list[object]]] = {
         ["--run", RUN, "--cell", 2, "--reason", "a test", "--category", "other"],
         ["--finish"],
     ],
+    "key": [["new", "--signing-key", "keys/a.key"], ["show", "--signing-key", "keys/a.key"]],
+    "checkpoint": [["--signing-key", "keys/a.key"], ["--signing-key", "keys/a.key", "--json"]],
+    "anchor": [["rfc3161", "--url", "http://127.0.0.1:9/"]],
     "stats": [[], ["--json"]],
     "serve": [["--static", "pages", "--run", RUN]],
     "upgrade_compress": [["--compress"], ["--compress", "--db", "old.db"]],
@@ -267,8 +270,9 @@ HARNESS: dict[str, list[list[object]]] = {
     "import": [["memory-authority-auditor", "run.json", "--fixture", "glasshouse_v0.json", "--db", "made.db"]],
     "grade": [["latest", "--judge", "referee", "--engine", "openai/x", "--limit", 1, *NOBODY, "--db", "made.db"]],
     "parse": [["--ask", "object"]],
+    "rules": [["list"]],
 }
-UNDONE = {"gate": 3, "grade": 3, "probe": 3, "run_unanswered": 3, "resume": 3}
+UNDONE = {"anchor": 3, "gate": 3, "grade": 3, "probe": 3, "run_unanswered": 3, "resume": 3}
 """Commands that end otherwise than well here: nobody listens at that address, and the gate is shown a broken run."""
 
 
@@ -288,6 +292,7 @@ def test_while_every_command_runs_nothing_but_a_redaction_changes_what_stands(
     shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures")
     put(tmp_path / "run.json", sample())
     put(tmp_path / "glasshouse_v0.json", fixture())
+    (tmp_path / "keys").mkdir()
     (tmp_path / "expected.toml").write_text('suite = "authority"\n[[expect]]\nbar = "exact >= 1/2"\n')
     monkeypatch.chdir(tmp_path)
     for name in ("LEDGER_DB", "LEDGER_JSON"):

@@ -34,7 +34,7 @@ def test_help_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr == "0 []\n"
-    for name in ("init", "verify", "log", "show", "runs", "note", "export", "snapshot", "upgrade"):
+    for name in ("init", "verify", "log", "show", "runs", "note", "checkpoint", "export", "snapshot", "upgrade"):
         assert f"  {name} " in done.stdout
 
 
@@ -66,7 +66,7 @@ def test_wrong_usage_is_one_sentence_and_2(command: Command, arguments: list[str
 def test_every_flag_has_an_environment_variable(command: Command, original: Path) -> None:
     done = command("log", environ={"LEDGER_DB": str(original), "LEDGER_JSON": "1", "LEDGER_LOG_LIMIT": "1"})
     assert len(done.json["events"]) == 1
-    for name in ("init", "verify", "log", "show", "runs", "note", "export", "snapshot", "upgrade"):
+    for name in ("init", "verify", "log", "show", "runs", "note", "checkpoint", "export", "snapshot", "upgrade"):
         shown = command(name, "--help").out
         options = re.findall(r"^ +(?:-\w, )?(--[a-z]+)", shown, re.MULTILINE)
         assert " ".join(shown.split()).count("[env var:") == len(options) - 1, "all but --help"
@@ -91,7 +91,13 @@ def test_dotenv_is_never_stored(command: Command) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"text " * 1000, b"SQLite format 3\x00" + b"\xff" * 4096], ids=["empty", "text", "broken header"]
 )
-@pytest.mark.parametrize("name", ["verify", "log", "runs", "export", "upgrade", "show 1", "note x", "snapshot s.db"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "verify", "log", "runs", "export", "upgrade", "show 1", "note x", "snapshot s.db", "checkpoint", "key new",
+        "key show", "anchor rfc3161 --url http://127.0.0.1:9/",
+    ],
+)  # fmt: skip
 def test_a_file_that_is_no_ledger_is_one_sentence_and_2_and_is_left_alone(
     command: Command, name: str, content: bytes
 ) -> None:
