@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 
 from ledger._drafts import Draft
 from ledger._errors import AppendFailed, LedgerExists, NotFound, Refused
@@ -162,10 +163,10 @@ def _verified(ledger: Ledger) -> Verdict:
 
 
 def _refuse_lost(ledger: Ledger, size: int, seq: int) -> None:
-    target = note_path(checkpoint_folder(ledger.path), size)
+    target, db = note_path(checkpoint_folder(ledger.path), size), quote(str(ledger.path))
     raise Refused(
         f"event {seq} says that a checkpoint of {size} events was made, and {target} isn't there. Put the file back"
-        f" (the event has it too: `ledger show {seq} --blob note > {target}`), or say `--without {size}` if it is lost."
+        f" (the event has it too: `ledger show {seq} --blob note --db {db} > {quote(str(target))}`), or say `--without {size}` if it is lost."
         " Nothing was signed"
     )
 

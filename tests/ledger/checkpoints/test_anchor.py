@@ -208,7 +208,8 @@ def test_nothing_is_asked_without_a_checkpoint_or_for_one_that_does_not_hold(
         text = made.path.read_text("utf-8").split("\n\n")[0]
         other = Path(tmp_path / "other.checkpoint")
         for change, said in (
-            ("team/evals", "expected a checkpoint of team/evals/"), (text.splitlines()[2], "root of the first 2 events"),
+            ("team/evals", "expected a checkpoint of team/evals/"),
+            (text.splitlines()[2], "root of the first 2 events"),
             ("\n2\n", "is of 9 events, and the ledger has 3"),
         ):  # fmt: skip
             new = {"team/evals": "team/other", "\n2\n": "\n9\n"}.get(change, "A" * 43 + "=")

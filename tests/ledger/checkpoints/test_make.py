@@ -160,7 +160,7 @@ def test_a_lost_checkpoint_is_refused_and_both_ways_out_that_are_told_work(signe
     note = made.path.read_bytes()
     made.path.unlink()
     with pytest.raises(
-        Refused, match=rf"event 3 says .*`ledger show 3 --blob note > .*`--without {made.checkpoint.size}`"
+        Refused, match=rf"event 3 says .*`ledger show 3 --blob note --db .* > .*`--without {made.checkpoint.size}`"
     ):
         signed.sign()
     with Ledger.open(signed.path, read_only=True) as ledger:
