@@ -163,11 +163,11 @@ def _verified(ledger: Ledger) -> Verdict:
 
 
 def _refuse_lost(ledger: Ledger, size: int, seq: int) -> None:
-    target, db = note_path(checkpoint_folder(ledger.path), size), quote(str(ledger.path))
+    target = note_path(checkpoint_folder(ledger.path), size)
+    back = f"ledger show {seq} --blob note --db {quote(str(ledger.path))} > {quote(str(target))}"
     raise Refused(
         f"event {seq} says that a checkpoint of {size} events was made, and {target} isn't there. Put the file back"
-        f" (the event has it too: `ledger show {seq} --blob note --db {db} > {quote(str(target))}`), or say `--without {size}` if it is lost."
-        " Nothing was signed"
+        f" (the event has it too: `{back}`), or say `--without {size}` if it is lost. Nothing was signed"
     )
 
 

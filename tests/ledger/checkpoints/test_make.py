@@ -6,11 +6,9 @@ import json
 import resource
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,7 @@ from ledger.checkpoints._files import peaks_path, read_checkpoint, stored_checkp
 from ledger.checkpoints._peaks import read_peaks
 from ledger.tree import SigningKey, leaf_hash, to_base64
 from tests.ledger.checkpoints.conftest import Signed, signed_at
-from tests.ledger.ledgers import drop_guards, settle
+from tests.ledger.ledgers import settle, tamper
 from tests.ledger.signed import origin_of
 
 
@@ -88,14 +86,13 @@ def test_a_key_of_another_ledger_is_refused(signed: Signed, tmp_path: Path) -> N
     assert signed.files() == []
 
 
-def test_a_ledger_that_was_tampered_with_is_refused_and_says_where(signed: Signed) -> None:
+def test_a_ledger_that_was_tampered_with_is_refused_and_says_where(signed: Signed, copy: Path) -> None:
     seq = signed.note("honest")
-    with closing(sqlite3.connect(signed.path)) as connection, connection:
-        drop_guards(connection)
-        connection.execute("UPDATE events SET at = '2020-01-01T00:00:00.000000Z' WHERE seq = ?", (seq,))
-    with pytest.raises(Refused, match=r"was tampered with .*`ledger verify` says more"):
-        signed.sign()
-    assert signed.files() == []
+    settle(signed.path)
+    tamper(signed.path, copy, f"UPDATE events SET at = '2020-01-01T00:00:00.000000Z' WHERE seq = {seq}")
+    with pytest.raises(Refused, match=rf"was tampered with \(event {seq}: .*`ledger verify` says more"):
+        making.make_checkpoint(copy, signed.key)
+    assert Signed(copy, signed.key).files() == []
 
 
 def rolled_back(signed: Signed, tmp_path: Path) -> tuple[int, int]:
