@@ -1,4 +1,5 @@
-"""Events/s verified, against a bare loop that only scans the same rows and BLAKE3s the same bytes.
+"""Events/s verified, against a bare loop that only scans the same rows and BLAKE3s the same bytes; what a checkpoint
+(the tree over all lines) adds to it, and what `--since` takes off where nine tenths of the events are signed.
 
 The ledger is made by our own append, 100 a commit: for each cell a request (with a blob), a response and a parse, with
 bodies of about 300 bytes. Both sides run in this one process, in turn; each figure is the median of its rounds, in
@@ -14,12 +15,17 @@ import statistics
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 
 from blake3 import blake3
 
-from ledger import Draft, Earlier, Ledger, new_run_id, verify
+from ledger import Draft, Earlier, Ledger, Outside, new_run_id, verify
+from ledger._export import export_lines
+from ledger.checkpoints._files import checkpoint_folder, note_path, peaks_path
+from ledger.checkpoints._peaks import peaks_text
 from ledger.kinds import Parse, Request, Response
+from ledger.tree import Checkpoint, Peaks, SigningKey, leaf_hash
 
 ROUNDS = 3
 HEADERS = [("content-type", "application/json"), ("user-agent", "eval-ledger"), ("accept-encoding", "identity")]
@@ -57,6 +63,21 @@ def make(path: Path, count: int) -> None:
             ledger.append(*waiting)
 
 
+def sign(path: Path, size: int) -> SigningKey:
+    """Sign the first `size` events into the folder beside the ledger."""
+    tree, before = Peaks(), Peaks()
+    with Ledger.open(path, read_only=True) as ledger:
+        name = f"{ledger.genesis.origin}/{ledger.genesis.id}"
+        for line in islice(export_lines(ledger), size):
+            before = Peaks(tree.size, tree.hashes) if tree.size == size - 1 else before
+            tree.add(leaf_hash(line))
+    key, note = SigningKey(name, bytes(32)), note_path(checkpoint_folder(path), size)
+    note.parent.mkdir(exist_ok=True)
+    note.write_bytes(bytes(key.sign(Checkpoint(name, size, tree.root()).text)))
+    peaks_path(note).write_bytes(peaks_text(size, before))
+    return key
+
+
 def bare(path: Path) -> int:
     """Scan every row and hash every line, body and blob; compare nothing."""
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
@@ -79,23 +100,36 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.db"
         make(path, count)
-        checked, scanned = [], []
+        checked, scanned, signed, since = [], [], [], []
         events = body = 0
         for _ in range(ROUNDS):
             start = time.process_time()
             events = bare(path)
             scanned.append(events / (time.process_time() - start))
-            start = time.process_time()
-            verdict = verify(path)
-            checked.append(events / (time.process_time() - start))
-            assert verdict.verdict == "CONSISTENT" and verdict.events == events, verdict
+            key = sign(path, events)
+            sign(path, events * 9 // 10)
+            last, most = (note_path(checkpoint_folder(path), size) for size in (events, events * 9 // 10))
+            outsides = (
+                (checked, "CONSISTENT", Outside(beside=False)),
+                (signed, "MATCHES CHECKPOINT", Outside(checkpoints=(last,), keys=(key.verifier,), beside=False)),
+                (since, "MATCHES CHECKPOINT", Outside(keys=(key.verifier,), since=most, beside=False)),
+            )
+            for rates, word, outside in outsides:
+                start = time.process_time()
+                verdict = verify(path, outside)
+                rates.append(events / (time.process_time() - start))
+                assert (verdict.verdict, verdict.ok, verdict.events) == (word, True, events), verdict
         reader = sqlite3.connect(path)
         (body,) = reader.execute("SELECT avg(length(body)) FROM events").fetchone()
         reader.close()
-    ours, loop = statistics.median(checked), statistics.median(scanned)
+    ours, loop, tree, after = (statistics.median(rates) for rates in (checked, scanned, signed, since))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{events} events, bodies of {body:.0f} bytes on average, a blob for every third")
     print(f"verify, every check on      {ours:10,.0f} events/s a core")
+    print(
+        f"  and a checkpoint of it all  {tree:8,.0f} events/s a core ({(1 / tree - 1 / ours) * 1e6:.2f} us an event more)"
+    )
+    print(f"  --since nine tenths of it   {after:8,.0f} events/s a core, counting all")
     print(f"bare scan-and-BLAKE3 loop   {loop:10,.0f} events/s a core")
     print(f"ratio                       {loop / ours:10.2f} times the loop's time (peak memory {peak:.0f} MiB)")
 
