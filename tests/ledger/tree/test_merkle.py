@@ -250,21 +250,22 @@ def test_a_proof_in_a_tree_of_2_to_the_53_leaves_is_53_hashes_and_checks() -> No
 
 
 @pytest.mark.parametrize("length", [0, 31, 33, 64])
-def test_what_isnt_32_bytes_is_no_hash(length: int) -> None:
-    odd, root = bytes(length), TREE.root(2)
+def test_what_isnt_32_bytes_is_no_hash_though_a_root_be_made_of_it(length: int) -> None:
+    odd, other = bytes(length), LEAVES[1]
+    odd_first, odd_second = sha256(b"\x01" + odd + other).digest(), sha256(b"\x01" + other + odd).digest()
     for call in (
         lambda: Tree([odd]),
         lambda: Tree([bytes(32), odd, bytes(64 - length)]),
         lambda: Peaks(1, [odd]),
-        lambda: check_inclusion(odd, 0, 2, [LEAVES[1]], root),
-        lambda: check_inclusion(LEAVES[0], 0, 2, [odd], root),
-        lambda: check_inclusion(LEAVES[0], 0, 2, [LEAVES[1]], odd),
-        lambda: check_consistency(1, 2, [odd], LEAVES[0], root),
-        lambda: check_consistency(1, 2, [LEAVES[1]], odd, root),
+        lambda: check_inclusion(odd, 0, 2, [other], odd_first),
+        lambda: check_inclusion(other, 0, 2, [odd], odd_second),
+        lambda: check_inclusion(odd, 0, 1, [], odd),
+        lambda: check_consistency(1, 2, [odd], other, odd_second),
+        lambda: check_consistency(1, 2, [other], odd, odd_first),
         lambda: check_consistency(2, 2, [], odd, odd),
         lambda: check_consistency(0, 2, [], EMPTY_ROOT, odd),
     ):
-        with pytest.raises(BadProof):
+        with pytest.raises(BadProof, match="32 bytes"):
             call()
 
 
