@@ -126,9 +126,8 @@ def main() -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{events} events, bodies of {body:.0f} bytes on average, a blob for every third")
     print(f"verify, every check on      {ours:10,.0f} events/s a core")
-    print(
-        f"  and a checkpoint of it all  {tree:8,.0f} events/s a core ({(1 / tree - 1 / ours) * 1e6:.2f} us an event more)"
-    )
+    more = (1 / tree - 1 / ours) * 1e6
+    print(f"  and a checkpoint of it all  {tree:8,.0f} events/s a core ({more:.2f} us an event more)")
     print(f"  --since nine tenths of it   {after:8,.0f} events/s a core, counting all")
     print(f"bare scan-and-BLAKE3 loop   {loop:10,.0f} events/s a core")
     print(f"ratio                       {loop / ours:10.2f} times the loop's time (peak memory {peak:.0f} MiB)")
