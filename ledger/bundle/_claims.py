@@ -140,7 +140,7 @@ def told_of(ledger: Ledger, selection: Selection, decisions: Decisions) -> dict[
             "ask": body["ask"],
             "suite": body["suite"],
             "candidates": [
-                {"label": each["label"], "protocol": each["protocol"], "model": each["model"]}
+                {name: each[name] for name in ("label", "protocol", "model", "stream")}
                 for each in body["candidates"]
             ],
         }
