@@ -8,12 +8,36 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
-from ledger._errors import AppendFailed, NotALedger
+from ledger._errors import AppendFailed, NotALedger, Refused
+from ledger._filesystem import network_at, refuse_network
+from ledger._reasons import advice
+from ledger._schema import format_objects
 
-__all__ = ["APPLICATION_ID", "connect_reader", "connect_writer", "uri"]
+__all__ = ["APPLICATION_ID", "connect_reader", "connect_writer", "refuse_unguarded", "uri"]
 
 APPLICATION_ID = 0x45564C31  # "EVL1"
 BUSY_SECONDS = 60.0
+
+_IMMUTABLE = "mode=ro&immutable=1"
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_FORMAT")
+_MODES: tuple[tuple[str, str | None, object], ...] = (
+    ("locking_mode", "NORMAL", "normal"),
+    ("journal_mode", "WAL", "wal"),
+    ("synchronous", "FULL", 2),
+    # What macOS calls a sync stops at the drive's cache. Elsewhere these two change nothing.
+    ("fullfsync", "ON", 1),
+    ("checkpoint_fullfsync", "ON", 1),
+    ("secure_delete", "ON", 1),
+    ("trusted_schema", "OFF", 0),
+    ("temp_store", "MEMORY", 2),
+    # An error of a disk under a mapped file ends the process, and a stray write into the map is in the file.
+    ("mmap_size", "0", 0),
+    # A damaged page is noticed when it is read, not written further.
+    ("cell_size_check", "ON", 1),
+    ("encoding", None, "UTF-8"),
+    ("application_id", None, APPLICATION_ID),
+)
+"""What a writer sets, and reads back: a mode, what it is set to (None: it is only read), and what it must be then."""
 
 
 def uri(path: Path, mode: str) -> str:
@@ -25,38 +49,83 @@ def uri(path: Path, mode: str) -> str:
     return f"file://{quote('/' + whole.as_posix().removeprefix('/'), safe='/:')}?{mode}"
 
 
+def _beside(path: Path, suffix: str) -> Path:
+    # SQLite keeps its files beside the file itself, not beside a symbolic link to it.
+    real = path.resolve()
+    return real.with_name(real.name + suffix)
+
+
+def _pending(path: Path) -> bool:
+    """Whether a write-ahead log with anything in it stands beside the ledger."""
+    try:
+        return _beside(path, "-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
+    except OSError as problem:
+        raise NotALedger(f"{path} can't be read as a ledger: {problem.strerror or problem}") from None
+
+
+def _refuse_journal(path: Path) -> None:
+    """Raise NotALedger where a rollback journal waits, out of which SQLite would write the file anew on opening it."""
+    journal = _beside(path, "-journal")
+    try:
+        with journal.open("rb") as file:
+            hot = file.read(1) not in (b"", b"\0")
+    except OSError:
+        return
+    if hot:
+        raise NotALedger(
+            f"{path} isn't opened: beside it lies {journal.name}, which no ledger ever has, and SQLite would change the"
+            " file out of it; move that away, keep it, and see what `ledger verify` says"
+        )
+
+
+def refuse_unguarded(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise Refused where tables or guards aren't those of the format, as after a tool that rebuilt a table."""
+    try:
+        stored = set(connection.execute("SELECT type, name, tbl_name, sql FROM main.sqlite_schema"))
+    except (sqlite3.Error, UnicodeDecodeError) as problem:
+        raise NotALedger(f"{path} can't be read as a ledger: {problem}") from None
+    lost = [row[1] for row in format_objects().rows if row not in stored]
+    if lost:
+        which = ", ".join(lost[:3]) + (" …" if lost[3:] else "")
+        raise Refused(
+            f"{path}: its tables or guards aren't those of the format ({which}), so nothing is written to it;"
+            " `ledger verify` says what differs, and a snapshot from before can go on"
+        )
+
+
 def connect_writer(path: Path) -> sqlite3.Connection:
-    """A connection that may append: WAL, synchronous=FULL, secure_delete=ON. Raises NotALedger or AppendFailed."""
+    """A connection that may append: WAL, synchronous=FULL, secure_delete=ON, each read back.
+
+    Raises NotALedger; AppendFailed (it can't be written now); Refused (it lies on a network file system, or lacks its
+    guards). Then nothing was written.
+    """
+    refuse_network(path)
+    _refuse_journal(path)
     try:
         connection = sqlite3.connect(
             uri(path, "mode=rw"), uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
     except sqlite3.Error as problem:
-        raise NotALedger(f"{path} can't be opened for writing: {problem}") from None
+        raise NotALedger(f"{path} can't be opened for writing: {problem}{advice(problem, path)}") from None
     try:
-        asserted = {
-            "journal_mode": ("WAL", "wal"),
-            "synchronous": ("FULL", 2),
-            # What macOS calls a sync stops at the drive's cache. Elsewhere these two change nothing.
-            "fullfsync": ("ON", 1),
-            "checkpoint_fullfsync": ("ON", 1),
-            "secure_delete": ("ON", 1),
-            "trusted_schema": ("OFF", 0),
-            "temp_store": ("MEMORY", 2),
-            "encoding": (None, "UTF-8"),
-            "application_id": (None, APPLICATION_ID),
-        }
-        for name, (wanted, expected) in asserted.items():
+        for name, wanted, expected in _MODES:
             if wanted is not None:
                 connection.execute(f"PRAGMA {name}={wanted}").fetchall()
-            (got,) = connection.execute(f"PRAGMA {name}").fetchone()
+            row = connection.execute(f"PRAGMA {name}").fetchone()
+            # An SQLite that was built without a thing answers nothing where it is asked for that.
+            got = expected if row is None and wanted == "0" else row[0] if row else None
             if got != expected:
                 if name == "application_id":
-                    raise NotALedger(f"{path} is an SQLite file, but not a ledger (application_id {got:#x})")
+                    raise NotALedger(f"{path} is an SQLite file, but not a ledger (application_id {got or 0:#x})")
                 raise AppendFailed(f"{path}: expected {name} {expected}, got {got}; refusing to append")
+        refuse_unguarded(connection, path)
     except sqlite3.Error as problem:
         connection.close()
-        raise NotALedger(f"{path} can't be read as a ledger: {problem}") from None
+        if getattr(problem, "sqlite_errorname", "").startswith(_DAMAGED):
+            raise NotALedger(f"{path} can't be read as a ledger: {problem}") from None
+        raise AppendFailed(f"{path}: {problem}; nothing was written{advice(problem, path)}") from None
     except BaseException:
         connection.close()
         raise
@@ -86,18 +155,25 @@ def connect_reader(path: Path, *, views: bool = False, untouched: bool = False) 
 
     Where the folder can't be written either (no -shm can be made), the file is opened as immutable, but only if no
     write-ahead log is pending beside it. With `untouched` that is tried first, so that no -shm is made: for a glance,
-    as what is written meanwhile may be misread. Raises NotALedger.
+    as what is written meanwhile may be misread. On a network file system, where a -shm is shared with nobody, nothing
+    else is tried. Raises NotALedger, saying what to do.
     """
     if path.is_dir():
         raise NotALedger(f"{path} is a folder, not a ledger; name the file in it")
     if not path.is_file():
         raise NotALedger(f"there is no ledger at {path}; `ledger init` makes one, --db or LEDGER_DB names another")
-    modes = ["mode=ro"]
-    # SQLite keeps the log beside the file itself, not beside a symbolic link to it.
-    real = path.resolve()
-    wal = real.with_name(real.name + "-wal")
-    if not wal.exists() or wal.stat().st_size == 0:
-        modes.insert(0 if untouched else 1, "mode=ro&immutable=1")
+    _refuse_journal(path)
+    network = network_at(path)
+    pending = _pending(path)
+    if network is not None and pending:
+        raise NotALedger(
+            f"{path} is on a network file system ({network}), and {_beside(path, '-wal').name} holds events that aren't"
+            " in the file yet: close whoever writes the ledger, or copy both files together to a local disk, and read"
+            " that copy"
+        )
+    modes = [] if network is not None else ["mode=ro"]
+    if not pending:
+        modes.insert(0 if untouched else len(modes), _IMMUTABLE)
     problem: Exception | None = None
     for mode in modes:
         try:
@@ -112,10 +188,26 @@ def connect_reader(path: Path, *, views: bool = False, untouched: bool = False) 
             if not views or _json_is_innocuous():
                 connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("SELECT count(*) FROM main.sqlite_schema").fetchone()
+            if mode == _IMMUTABLE and _pending(path):
+                connection.close()
+                problem = sqlite3.OperationalError("somebody began to write it just now; try again")
+                continue
             return connection
         except (sqlite3.Error, UnicodeDecodeError) as found:  # SQLite quotes the file's own bytes in its messages
             problem = found
             connection.close()
             if getattr(found, "sqlite_errorname", "").startswith("SQLITE_BUSY"):
                 break  # to read a file as immutable while somebody writes it would be to misread it
-    raise NotALedger(f"{path} can't be read as a ledger: {problem}")
+    raise NotALedger(f"{path} can't be read as a ledger: {problem}{_unreadable(problem, path, pending=pending)}")
+
+
+def _unreadable(problem: Exception | None, path: Path, *, pending: bool) -> str:
+    """What to do where a log is pending that SQLite can't read in its folder."""
+    name = str(getattr(problem, "sqlite_errorname", ""))
+    if not pending or not name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_IOERR")):
+        return ""
+    log = _beside(path, "-wal").name
+    return (
+        f"; {log} holds events that aren't in the file yet, and to read them SQLite must write beside it: copy"
+        f" {path.name} and {log} together to a folder that can be written, and read that copy"
+    )

@@ -20,12 +20,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ledger._append import append_all
-from ledger._connect import APPLICATION_ID, connect_reader, connect_writer, uri
+from ledger._connect import APPLICATION_ID, connect_reader, connect_writer, refuse_unguarded, uri
 from ledger._drafts import Draft, Prepared, Salts, prepare
 from ledger._errors import AppendFailed, BadBody, BadLine, BadQuery, LedgerError, LedgerExists, NotALedger, NotFound
 from ledger._event import Event
 from ledger._files import claim_name, sync_folder
+from ledger._filesystem import refuse_network
 from ledger._packed import unpacked
+from ledger._reasons import advice
 from ledger._schema import RELEASE, format_objects, install, release_objects
 from ledger.kinds import Body, Genesis, Schema, parse_body
 
@@ -59,6 +61,7 @@ class Ledger:
         self._reader_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._writer_lock = threading.Lock()
+        self._schema_seen: int | None = None
         self._waiting: deque[_Ticket] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._closed = False
@@ -74,10 +77,18 @@ class Ledger:
             self._reader.close()
             raise NotALedger(f"{path} is no ledger: its first event is not a genesis")
         self.genesis = body
+        if not read_only:
+            try:
+                refuse_network(path)
+                refuse_unguarded(self._reader, path)
+            except LedgerError:
+                self._reader.close()
+                raise
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, read_only: bool = False, untouched: bool = False) -> Self:
-        """Open an existing ledger. Raises NotALedger, saying what stands there instead.
+        """Open an existing ledger. Raises NotALedger, saying what stands there instead; and, unless it is opened to
+        read alone, Refused where it lies on a network file system or its guards are gone.
 
         `untouched` is for a glance that leaves not even SQLite's own files beside the ledger; with `read_only` only.
         """
@@ -85,7 +96,8 @@ class Ledger:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], *, origin: str = DEFAULT_ORIGIN) -> Self:
-        """Make a new ledger: event 1 is genesis, event 2 the schema of this release. Raises LedgerExists, BadBody.
+        """Make a new ledger: event 1 is genesis, event 2 the schema of this release. Raises LedgerExists, BadBody,
+        NotALedger (it can't be made there), Refused (on a network file system).
 
         The file appears under its name whole or not at all.
         """
@@ -94,6 +106,7 @@ class Ledger:
             raise LedgerExists(f"{target} exists already; name another file, or use this one as it is")
         if not target.parent.is_dir():
             raise NotALedger(f"there is no folder {target.parent}; make it first")
+        refuse_network(target)
         release = release_objects(RELEASE)
         assert release is not None
         from pydantic import ValidationError
@@ -115,7 +128,7 @@ class Ledger:
                 claim_name(made, target)
             sync_folder(target.parent)
         except (OSError, sqlite3.Error) as problem:
-            raise NotALedger(f"{target} can't be made: {problem}") from None
+            raise NotALedger(f"{target} can't be made: {problem}{advice(problem, target)}") from None
         return cls.open(target)
 
     @classmethod
@@ -219,6 +232,12 @@ class Ledger:
             raise AppendFailed(f"{self.path} was closed; nothing of this append was written")
         if self._writer is None:
             self._writer = connect_writer(self.path)
+            self._schema_seen = None
+        # Another process may rebuild a table (and lose its guards) or put another release's views in place meanwhile.
+        (schema,) = self._writer.execute("PRAGMA main.schema_version").fetchone()
+        if schema != self._schema_seen:
+            refuse_unguarded(self._writer, self.path)
+            self._schema_seen = schema
         return append_all(self._writer, groups)
 
     def _settle(self, groups: Sequence[Sequence[Prepared]], problem: BaseException) -> list[list[Event] | LedgerError]:
@@ -239,7 +258,11 @@ class Ledger:
                     if len(events) == len(group):
                         results.append(events)
                     else:
-                        results.append(AppendFailed(f"{self.path}: {said}; nothing of this append was written"))
+                        results.append(
+                            AppendFailed(
+                                f"{self.path}: {said}; nothing of this append was written{advice(problem, self.path)}"
+                            )
+                        )
         except (LedgerError, sqlite3.Error) as blind:
             unknown = AppendFailed(
                 f"{self.path}: {said}; then {blind}, so it isn't known whether this append was written"
@@ -401,9 +424,9 @@ def _event(row: Sequence[Any]) -> Event:
     seq, v, digest, prev, at, kind, run, cell, causes, body_hash, salt, body = row
     try:
         numbers = tuple(map(int, causes[1:-1].split(","))) if causes != "[]" else ()
-    except ValueError:
+    except (TypeError, ValueError):  # a damaged page gives values of any type
         raise BadLine(
-            f"event {seq}: expected causes as a list of seqs, got {causes[:80]!r}; `ledger verify` says more"
+            f"event {seq}: expected causes as a list of seqs, got {str(causes)[:80]!r}; `ledger verify` says more"
         ) from None
     return Event(seq, v, digest, prev, at, kind, run, cell, numbers, body_hash, salt, body)
 

@@ -13,6 +13,7 @@ from ledger._connect import connect_reader, connect_writer
 from ledger._drafts import Draft, prepare
 from ledger._errors import AppendFailed, LedgerError, NotALedger, Refused
 from ledger._event import Event
+from ledger._reasons import advice
 from ledger._schema import RELEASE, format_objects, install_release, release_objects, stored_objects
 from ledger._store import Ledger, event_by_body
 from ledger.kinds import Schema
@@ -82,7 +83,7 @@ def upgrade(path: str | os.PathLike[str]) -> Upgrade:
         found = _committed(connection, target, item.body_hash)
         if found:
             return Upgrade(found, before=0, release=RELEASE, altered=False)
-        raise AppendFailed(f"{target}: {problem}; nothing was changed") from None
+        raise AppendFailed(f"{target}: {problem}; nothing was changed{advice(problem, target)}") from None
     except (KeyError, TypeError, ValueError):
         raise NotALedger(f"{target}: its newest schema event can't be read; `ledger verify` says more") from None
     finally:
