@@ -2,4 +2,7 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from ledger.bundle._check import BundleVerdict, check_bundle
+from ledger.bundle._rederived import Part, Rederived
+
+__all__ = ["BundleVerdict", "Part", "Rederived", "check_bundle"]

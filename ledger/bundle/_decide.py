@@ -11,7 +11,7 @@ from typing import Any
 from ledger._errors import LedgerError
 from ledger._event import Event
 from ledger._store import Ledger
-from ledger.bundle._holds import Word, free_values, hidden_by
+from ledger.bundle._holds import Word, free_texts, hidden_by
 from ledger.bundle._known import Known
 from ledger.bundle._select import Selection, pages
 
@@ -73,7 +73,8 @@ def _of(
         # Whoever names a report has it, and with it every digest that it prints.
         if words and event.seq != selection.asked.report:
             return "hidden: " + ", ".join(sorted(words)), {}
-        if known.texts.held_by(event.body) or any(map(known.texts.is_one, free_values(event.kind, body))):
+        free = free_texts(event.kind, body)
+        if known.texts.held_by(str(free)) or any(map(known.texts.is_one, free.values)):
             return HELD, {}
     blobs: Mapping[str, Any] = body.get("blobs", {})
     if not blobs:

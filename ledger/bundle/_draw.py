@@ -14,7 +14,7 @@ from ledger._store import Ledger
 from ledger.bundle._select import Selection, pages
 from ledger.tree import to_base64
 
-__all__ = ["Drawn", "DrawnCase", "draw", "drawn_cases", "rank", "revealed"]
+__all__ = ["Drawn", "DrawnCase", "case_lines", "draw", "drawn_cases", "rank", "revealed"]
 
 _CELLS = "SELECT run, cell FROM main.events WHERE kind = 'cell' AND run = ?"
 _DRAW = "eval-ledger/draw@v1\n"

@@ -6,10 +6,11 @@ A body is committed to as a whole, so a body that holds something is hidden whol
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
-__all__ = ["HIDEABLE", "HOLDS", "Word", "free_values", "hidden_by"]
+__all__ = ["HIDEABLE", "HOLDS", "FreeTexts", "Word", "free_texts", "hidden_by"]
 
 Word = Literal["gold", "prompts", "replies"]
 HIDEABLE: tuple[Word, ...] = ("gold", "prompts", "replies")
@@ -81,20 +82,35 @@ def hidden_by(kind: str, body: Mapping[str, Any], hide: frozenset[Word]) -> froz
     return holds & hide
 
 
-def free_values(kind: str, body: Mapping[str, Any]) -> list[str]:
-    """The texts of a body that could say anything: every string value but the words of fixed lists."""
-    found: list[str] = []
+@dataclass(frozen=True, slots=True)
+class FreeTexts:
+    """What a body says in words of its own: its string values, and the keys of its objects."""
+
+    values: list[str] = field(default_factory=list[str])
+    keys: list[str] = field(default_factory=list[str])
+
+    def __str__(self) -> str:
+        # Nothing that is compared holds U+0000, so that no text is found across two of these.
+        return "\0".join((*self.values, *self.keys))
+
+
+def free_texts(kind: str, body: Mapping[str, Any]) -> FreeTexts:
+    """The texts of a body that could say anything: all but the words of fixed lists, and the hashes of blobs."""
+    found = FreeTexts()
     _walk(body, _FIXED.get(kind, frozenset()), found)
     return found
 
 
-def _walk(value: Any, fixed: frozenset[str], found: list[str]) -> None:
+def _walk(value: Any, fixed: frozenset[str], found: FreeTexts) -> None:
     if isinstance(value, str):
-        found.append(value)
+        found.values.append(value)
     elif isinstance(value, list):
         for each in cast("list[Any]", value):
             _walk(each, fixed, found)
     elif isinstance(value, dict):
         for key, each in cast("dict[str, Any]", value).items():
-            if key not in fixed and key != "blobs":
+            found.keys.append(key)
+            if key == "blobs":
+                found.keys.extend(cast("dict[str, Any]", each))
+            elif key not in fixed:
                 _walk(each, fixed, found)

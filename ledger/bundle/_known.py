@@ -12,17 +12,22 @@ from typing import Any
 from ledger._errors import LedgerError
 from ledger._event import Event
 from ledger._store import Ledger
-from ledger.bundle._draw import DrawnCase, case_lines
+from ledger.bundle._draw import case_lines
 from ledger.bundle._holds import Word
 from ledger.bundle._readme import FIXED_WORDS
 from ledger.bundle._select import pages
 from ledger.bundle._texts import HiddenTexts, keys_of, leaves
-from ledger.kinds import KINDS
+from ledger.kinds import KINDS, BlobRef, Masked, PlanCandidate, PlanFixture, PlanMetric, PlanRules, TallyMetric, Target
 
 __all__ = ["Known", "known_texts", "reader_source"]
 
 _DIGITS = 8
 """So many digits of a digest are enough to try a guess against."""
+_PARTS = (BlobRef, Masked, PlanCandidate, PlanFixture, PlanMetric, PlanRules, Target, TallyMetric)
+_LABELS = (
+    "SELECT DISTINCT candidate.value ->> '$.label' AS label FROM main.events AS plan"
+    " CROSS JOIN json_each(plan.body, '$.candidates') AS candidate WHERE plan.kind = 'plan' AND plan.seq <= ?"
+)
 _ROLES = "user system assistant text image message content openai anthropic ollama command replay"
 _METRICS = (
     "SELECT DISTINCT metric.value ->> '$.name' AS name FROM main.events AS plan"
@@ -46,32 +51,31 @@ def reader_source() -> bytes:
 
 def _common(ledger: Ledger, size: int) -> str:
     """What stands in every bundle, and the names of figures, which rule sets fix."""
-    fields = " ".join(" ".join(model.model_fields) for model in KINDS.values())
+    fields = " ".join(" ".join(model.model_fields) for model in (*KINDS.values(), *_PARTS))
     metrics = " ".join(str(row["name"]) for row in ledger.rows(_METRICS, (size,)))
     return " ".join([reader_source().decode("utf-8"), FIXED_WORDS, " ".join(KINDS), fields, metrics, _ROLES])
 
 
 def known_texts(
-    ledger: Ledger, size: int, hide: frozenset[Word], *, seqs: Sequence[int] = (), drawn: Sequence[DrawnCase] = ()
+    ledger: Ledger, size: int, hide: frozenset[Word], *, seqs: Sequence[int] = (), revealed: bool = False
 ) -> Known:
-    """The texts of every fixture and template that was frozen, as far as `hide` says, but for those of drawn cases.
+    """The texts of every fixture and template that was frozen, as far as `hide` says.
 
-    `seqs` are the events of the bundle; the values read out of their replies are hidden with those.
+    A template isn't looked for where cells are `revealed`: their requests show it. A drawn case's texts still are,
+    because what is short may be another case's too. `seqs` are the events of the bundle; the values read out of their
+    replies are hidden with those.
     """
-    known = Known(HiddenTexts(_common(ledger, size) if hide else ""))
     if not hide:
-        return known
+        return Known(HiddenTexts())
+    labels = [str(row["label"]) for row in ledger.rows(_LABELS, (size,))]
+    known = Known(HiddenTexts(_common(ledger, size), labels))
     wanted = [name for word, name in (("gold", "gold"), ("prompts", "input")) if word in hide]
     if wanted:
         fixtures = [event for event in ledger.events(kind="freeze") if event.seq <= size]
         for event in fixtures:
             _add_cases(ledger, event, wanted, known)
-        for case in drawn:
-            said = json.loads(case.line)
-            for text in (*leaves(said), *keys_of(said)):
-                known.texts.discard(text)
         for event in fixtures:
-            _add_template(ledger, event, known, hidden="prompts" in hide, revealed=bool(drawn))
+            _add_template(ledger, event, known, hidden="prompts" in hide, revealed=revealed)
     if "replies" in hide:
         for event in pages(ledger, seqs):
             if event.kind == "parse" and event.body is not None:
@@ -117,7 +121,7 @@ def _add_file(ledger: Ledger, event: Event, known: Known) -> None:
 
 
 def _add_template(ledger: Ledger, event: Event, known: Known, *, hidden: bool, revealed: bool) -> None:
-    """A template, or at least its digests where it holds what is hidden. A drawn request shows the template itself."""
+    """A template, or at least its digests where it holds what is hidden."""
     body: dict[str, Any] = json.loads(event.body or "{}")
     if body.get("what") != "prompt":
         return

@@ -170,7 +170,9 @@ class _Plan:
             self.drawn = draw(ledger, asked.runs, cover.checkpoint.root, wanted.reveal, wanted.seed or "")
         self.whole = revealed(ledger, self.selection, self.drawn)
         self.cases = drawn_cases(ledger, self.selection, self.drawn)
-        self.known: Known = known_texts(ledger, cover.size, wanted.hide, seqs=self.selection.seqs, drawn=self.cases)
+        self.known: Known = known_texts(
+            ledger, cover.size, wanted.hide, seqs=self.selection.seqs, revealed=bool(self.drawn)
+        )
         self.decisions: Decisions = decide(ledger, self.selection, wanted.hide, self.known, self.whole)
         if wanted.report is not None and asked.report is not None and self.decisions.why(asked.report):
             raise Refused(

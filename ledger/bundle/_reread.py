@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ledger._errors import Refused
 from ledger._event import matches_line
+from ledger.bundle._holds import free_texts
 from ledger.bundle._texts import HiddenTexts, keys_of, leaves
 
 __all__ = ["reread"]
@@ -71,16 +72,16 @@ def _event_holds(line: bytes, texts: HiddenTexts, shown_whole: frozenset[int]) -
         return True
     if not all(_BASE64.fullmatch(each) for each in row["proof"]):
         return True
-    seq = int(json.loads(row["line"])["seq"])
-    if seq in shown_whole:
+    line_of = json.loads(row["line"])
+    if int(line_of["seq"]) in shown_whole:
         return False
-    return any(texts.held_by(text) for text in _free(row))
+    return any(texts.held_by(text) for text in _free(row, str(line_of["kind"])))
 
 
-def _free(row: dict[str, object]) -> Iterator[str]:
+def _free(row: dict[str, object], kind: str) -> Iterator[str]:
     body = row["body"]
     if isinstance(body, str):
-        yield body
+        yield str(free_texts(kind, json.loads(body)))
     salt = row["salt"]
     if isinstance(salt, str) and not _SALT.fullmatch(salt):
         yield salt

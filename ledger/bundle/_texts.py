@@ -13,7 +13,7 @@ import json
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 from urllib.parse import unquote_plus
 
@@ -86,11 +86,15 @@ def _decoded(text: str) -> str:
 class HiddenTexts:
     """The texts to be hidden. `common` is what stands in every bundle: what is part of that, tells nobody anything."""
 
-    def __init__(self, common: str = "") -> None:
+    def __init__(self, common: str = "", labels: Iterable[str] = ()) -> None:
+        """`labels` are names that have to be shown: as a whole, or as a quotation, they tell nothing either."""
+        self._labels = {_folded(each) for each in labels}
         self._common = _folded(common)
-        self._common_pieces = {self._common[at : at + _PIECE] for at in range(len(self._common) - _PIECE + 1)}
+        folded = "\0".join((self._common, *self._labels))
+        self._common_pieces = {folded[at : at + _PIECE] for at in range(len(folded) - _PIECE + 1)}
         self._wholes: set[str] = set()
-        self._shorts: dict[str, set[str]] = {}
+        # By their first characters, then by their length: many may begin alike.
+        self._shorts: dict[str, dict[int, set[str]]] = {}
         self._pieces: set[str] = set()
 
     def __bool__(self) -> bool:
@@ -99,12 +103,12 @@ class HiddenTexts:
     def add(self, text: str) -> None:
         """Add one text. One that is too short, or common, is only found where it is the whole of a value."""
         folded = _folded(text)
-        if not folded:
+        if not folded or folded in self._labels:
             return
         if len(folded.encode("utf-8", "surrogatepass")) < _SHORTEST or folded in self._common:
             self._wholes.add(folded)
         elif len(folded) <= QUOTED:
-            self._shorts.setdefault(folded[:_HEAD], set()).add(folded)
+            self._shorts.setdefault(folded[:_HEAD], {}).setdefault(len(folded), set()).add(folded)
         else:
             self._pieces.update(set(_pieces_of(folded)) - self._common_pieces)
 
@@ -112,16 +116,6 @@ class HiddenTexts:
         """Add a text that is only looked for by quotations of it: a short one would be found everywhere."""
         if len(_folded(text)) > QUOTED:
             self.add(text)
-
-    def discard(self, text: str) -> None:
-        """Take a text out again, and every piece that it shares with others."""
-        folded = _folded(text)
-        self._wholes.discard(folded)
-        for head in [each for each in self._shorts if each in folded]:
-            self._shorts[head] = {each for each in self._shorts[head] if each not in folded}
-            if not self._shorts[head]:
-                del self._shorts[head]
-        self._pieces -= {folded[at : at + _PIECE] for at in range(len(folded) - _PIECE + 1)}
 
     def is_one(self, value: str) -> bool:
         """Whether a whole value is one of the texts that are too short or too common to be looked for within others."""
@@ -156,11 +150,9 @@ class HiddenTexts:
         if shorts:
             for at in range(len(folded) - _HEAD + 1):
                 found = shorts.get(folded[at : at + _HEAD])
-                if found is not None and any(folded.startswith(each, at) for each in found):
+                if found is not None and any(folded[at : at + size] in among for size, among in found.items()):
                     return True
-        return bool(pieces) and any(
-            folded[at : at + _PIECE] in pieces for at in range(len(folded) - _PIECE + 1)
-        )  # fmt: skip
+        return bool(pieces) and any(folded[at : at + _PIECE] in pieces for at in range(len(folded) - _PIECE + 1))
 
 
 def _pieces_of(folded: str) -> Iterator[str]:
