@@ -36,7 +36,10 @@ _NOBODY = (
     " --key KEY holds it against a key that you had from elsewhere."
 )
 KEEP = "To notice either later, keep the head somewhere else: {head}"
-_KEEP_SIGNED = "`ledger checkpoint` signs what came since; keep checkpoints where those who write this file can't."
+_KEEP_SIGNED = (
+    "Keep checkpoints where those who write this file can't reach them; `ledger checkpoint` signs what came after the"
+    " first {size} events."
+)
 MEND = (
     "What to do: leave the file as it is, keep a copy, and compare it with a snapshot or an export from before;"
     " numbers that rest on it prove nothing until then."
@@ -169,11 +172,9 @@ def cannot(found: Mapping[str, Any]) -> str:
 
 
 def keep(found: Mapping[str, Any]) -> str:
-    """What to do so that the next verdict can tell more; "" where nothing is to be done."""
-    counting = _counting(found)
-    if not counting:
-        return KEEP.format(head=found["head"])
-    return "" if max(int(each["size"]) for each in counting) >= int(found["events"]) else _KEEP_SIGNED
+    """What to do so that the next verdict can tell more."""
+    size = max((int(each["size"]) for each in _counting(found)), default=0)
+    return _KEEP_SIGNED.format(size=size) if size else KEEP.format(head=found["head"])
 
 
 def advice(found: Mapping[str, Any]) -> list[str]:

@@ -58,6 +58,7 @@ def test_every_command_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
             **os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "ANTHROPIC_API_KEY": "test-key-anthropic", "OPENAI_API_KEY": "test-key-openai",
             "ANTHROPIC_BASE_URL": server.url, "OPENAI_BASE_URL": server.openai, "OLLAMA_HOST": server.url,
+            "XDG_CONFIG_HOME": str(tmp_path / "config"),
         }  # fmt: skip
         for command in wanted:
             if command.startswith("sqlite3 ") and shutil.which("sqlite3") is None:

@@ -137,8 +137,7 @@ def _say(verdict: Verdict, words: Words, limit: int) -> None:
         _say_problems(verdict, words, limit)
     else:
         words(cannot(found))
-        if told := keep(found):
-            words(told)
+        words(keep(found))
     for failure in verdict.failures:
         words(f"Failed: {failure}")
     for each in advice(found):
