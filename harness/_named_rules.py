@@ -57,6 +57,8 @@ def frozen_labels(ledger: Ledger) -> list[FrozenLabel]:
     withheld = {int(row["seq"]) for row in ledger.rows("SELECT DISTINCT seq FROM main.blobs WHERE data IS NULL")}
     found: list[FrozenLabel] = []
     for event in ledger.events(kind="freeze"):
+        if event.body is None:  # in what a bundle shows of a ledger; a freeze is never redacted
+            continue
         body = ledger.body(event)
         if isinstance(body, Freeze) and body.what == "rules":
             label, modules = f"{body.name}@{body.identity[:12]}", frozenset(body.sources)

@@ -15,15 +15,15 @@ harness itself, where this code gets further: that says nothing about what was d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from harness._derivations import Spot, derivations, unmeasured
 from harness._errors import HarnessError, RefusedError, UsageError
 from harness._graded import read_as_text
-from harness._moved_code import MovedModule, moved_modules
+from harness._moved_code import moved_modules
 from harness._named_rules import frozen_labels
+from harness._replay_checked import Checked, RulesChecked
 from harness._replay_compare import Difference, Recorded, difference_of, tally_difference
 from harness._replay_joined import JoinedCheck, Seen, shown_otherwise
 from harness._replay_strays import strays_of, unplanned_runs
@@ -37,6 +37,7 @@ from harness._replies import (
     read_plan,
     read_replies,
     seqs_in,
+    shown_places,
 )
 from harness._rules import RuleSet
 from harness._suite import Ask, Case
@@ -46,7 +47,7 @@ from harness.suites import Stages, stages
 from ledger import Ledger, LedgerError, Prepared
 from ledger.kinds import Plan, Score
 
-__all__ = ["Checked", "RulesChecked", "check_run", "check_runs", "deep"]
+__all__ = ["Checked", "RulesChecked", "check_cells", "check_run", "check_runs", "deep"]
 
 _DERIVED = (
     "SELECT seq, kind, cell, causes, body FROM main.events WHERE run = ? AND kind IN ('parse', 'confirm', 'score')"
@@ -56,126 +57,42 @@ _LOST = "SELECT seq FROM main.events WHERE run = ? AND kind = 'fault' AND body -
 _CELLS_AT_ONCE = 500
 
 
-@dataclass(frozen=True)
-class RulesChecked:
-    """One rule set of one run. `reproduced` and `differences` make up `total`; `withheld` can't be checked, and
-    `internal` are scores of a fault of the harness that this code doesn't have.
-
-    `fault` says why the code here can't apply the rule set at all, or is empty.
-    """
-
-    label: str
-    freeze: int
-    moved: tuple[MovedModule, ...]
-    reproduced: int
-    withheld: int
-    internal: int
-    differences: tuple[Difference, ...]
-    fault: str = ""
-
-    @property
-    def total(self) -> int:
-        """How many recorded events could be checked."""
-        return self.reproduced + len(self.differences)
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything that could be checked is reproduced."""
-        return not self.differences and not self.fault
-
-    def sentence(self) -> str:
-        """The verdict, in one sentence."""
-        apart = f"; {self.withheld} can't be checked, for what they rest on is withheld" if self.withheld else ""
-        if self.internal:
-            apart += f"; {self.internal} ended in a fault of the harness, and say nothing"
-        if self.fault:
-            return f"{self.label}: the code here can't apply it: {self.fault}"
-        if not self.moved:
-            return f"{self.label}: reproduced {self.reproduced} of {self.total}{apart}"
-        by_stage: dict[str, list[str]] = {}
-        for module in self.moved:
-            by_stage.setdefault(" and ".join(module.stages), []).append(module.name)
-        where = "; ".join(f"{stage}: {', '.join(names)}" for stage, names in by_stage.items())
-        if self.ok:
-            verdict = f"{self.reproduced} of {self.total} derivations identical: comparable"
-        else:
-            verdict = f"{len(self.differences)} of {self.total} derivations differ: NOT COMPARABLE"
-        return f"{self.label}: code moved ({where}); {verdict}{apart}"
-
-    def as_json(self) -> dict[str, Any]:
-        """The documented JSON form."""
-        return {
-            "rules": self.label, "freeze": self.freeze, "ok": self.ok, "total": self.total,
-            "reproduced": self.reproduced, "withheld": self.withheld, "internal": self.internal, "fault": self.fault,
-            "moved": [each.as_json() for each in self.moved],
-            "differences": [each.as_json() for each in self.differences],
-        }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Checked:
-    """One run, rule set by rule set. `strays` have no place in it (harness._replay_strays); `skipped` says why it
-    wasn't checked at all (a probe), or is empty."""
-
-    run: str
-    rules: tuple[RulesChecked, ...]
-    skipped: str = ""
-    strays: tuple[Difference, ...] = ()
-
-    @property
-    def reproduced(self) -> int:
-        """How many recorded events were derived again, identical."""
-        return sum(each.reproduced for each in self.rules)
-
-    @property
-    def total(self) -> int:
-        """How many recorded events could be checked."""
-        return sum(each.total for each in self.rules) + len(self.strays)
-
-    @property
-    def withheld(self) -> int:
-        """How many can't be checked."""
-        return sum(each.withheld for each in self.rules)
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything that could be checked is reproduced."""
-        return all(each.ok for each in self.rules) and not self.strays
-
-    @property
-    def differences(self) -> tuple[Difference, ...]:
-        """Every recorded event that is derived otherwise here, or not at all, in order of cell."""
-        found = [each for some in self.rules for each in some.differences]
-        return tuple(sorted([*found, *self.strays], key=lambda each: each.place))
-
-    def as_json(self) -> dict[str, Any]:
-        """The documented JSON form."""
-        return {
-            "run": self.run, "ok": self.ok, "total": self.total, "reproduced": self.reproduced,
-            "withheld": self.withheld, "skipped": self.skipped, "rules": [each.as_json() for each in self.rules],
-            "strays": [each.as_json() for each in self.strays],
-        }  # fmt: skip
-
-
 def check_run(
-    ledger: Ledger, run: str, label: str | None = None, *, cases: Mapping[tuple[str, str], Case] | None = None
-) -> Checked:
+    ledger: Ledger, run: str, label: str | None = None, *, cases: Mapping[tuple[str, str], Case] | None = None,
+    joined: bool = True,
+) -> Checked:  # fmt: skip
     """Check a run, or what was derived of it under one rule set. Appends nothing.
 
-    `cases` stand in for those of the frozen fixtures. Raises UsageError for a probe, which has no frozen rule set, and
+    `cases` stand in for those of the frozen fixtures. Without `joined`, what rests on a judge's run can't be checked:
+    the ledger doesn't hold it whole. Raises UsageError for a probe, which has no frozen rule set, and
     for a label that the run has nothing under; RefusedError where its fixtures are withheld.
     """
     _, plan = read_plan(ledger, run)
     cases = thaw_cases(ledger, plan) if cases is None else cases
     places = read_places(ledger, run, plan, list(cases), partly=True)
-    check = _Check(ledger, run, plan, cases, places, label)
+    check = _Check(ledger, run, plan, cases, places, label, joined=joined)
     check.go()
+    check.tallies()
     if label is not None and label not in check.by_label:
         raise UsageError(f"run {run} was never scored under {label!a}")
     strays = strays_of(ledger, run, plan.cells) if label is None else ()
-    if plan.grades and label is None:
+    if plan.grades and label is None and joined:
         strays += shown_otherwise(ledger, run, plan, cases)
     return Checked(run, tuple(each.done() for each in check.by_label.values()), strays=strays)
+
+
+def check_cells(
+    ledger: Ledger, run: str, plan: Plan, cases: Mapping[tuple[str, str], Case], cells: Collection[int]
+) -> Checked:
+    """Check what was derived of some cells alone, in a ledger that may lack the rest: no tally, and no judge's grade.
+
+    Of `plan`, `ask` and each candidate's `protocol` and `stream` are looked at. Raises as `check_run`.
+    """
+    known = {each.label for each in plan.candidates}
+    places = [each for each in shown_places(ledger, run, cells) if each.candidate in known]
+    check = _Check(ledger, run, plan, cases, places, None, joined=False)
+    check.go()
+    return Checked(run, tuple(each.done() for each in check.by_label.values()))
 
 
 def check_runs(ledger: Ledger, runs: Iterable[str] | None = None) -> Iterator[Checked]:
@@ -222,9 +139,10 @@ class _Check:
 
     def __init__(
         self, ledger: Ledger, run: str, plan: Plan, cases: Mapping[tuple[str, str], Case], places: Sequence[Place],
-        only: str | None,
+        only: str | None, *, joined: bool,
     ) -> None:  # fmt: skip
         self.ledger = ledger
+        self.with_joined = joined
         self.run = run
         self.ask: Ask = cast("Ask", plan.ask)
         self.candidates = {each.label: each for each in plan.candidates}
@@ -234,7 +152,9 @@ class _Check:
         self.only = only
         self.by_label: dict[str, _Rules] = {}
         self.joined = JoinedCheck(ledger, run)
-        self.freezes = {seq for (seq,) in ledger.sql("SELECT seq FROM main.events WHERE kind = 'freeze'")}
+        shown = dict(ledger.sql("SELECT seq, body IS NOT NULL FROM main.events WHERE kind = 'freeze'").fetchall())
+        self.freezes = set(shown)
+        self.unread = not all(shown.values())
         self.lost = {seq for (seq,) in ledger.sql(_LOST, (run,))}
         planned = {each.label: each.freeze for each in plan.rules}
         labels = frozen_labels(ledger)
@@ -244,7 +164,6 @@ class _Check:
     def go(self) -> None:
         for start in range(0, len(self.places), _CELLS_AT_ONCE):
             self._cells(self.places[start : start + _CELLS_AT_ONCE])
-        self._tallies()
 
     def _rules(self, label: str) -> _Rules:
         found = self.by_label.get(label)
@@ -252,7 +171,7 @@ class _Check:
             freeze, rules, fault = self.frozen.get(label, 0), None, ""
             try:
                 rules = thaw_rules(self.ledger, freeze) if freeze else None
-                fault = "" if freeze or not label else "no rule set was frozen under this label"
+                fault = "" if freeze or not label or self.unread else "no rule set was frozen under this label"
                 if rules is not None and (rules.label != label or not rules.stages):
                     rules, fault = None, f"event {freeze} froze {rules.label}, by which nothing of it was scored"
             except LedgerError as error:
@@ -303,7 +222,10 @@ class _Check:
             if event.kind == "score":
                 rules.scores.append((event.seq, event.cell, event.body))
             if rules.rules.judge is not None:
-                self._joined_score(cell, event, rules, rules.rules)
+                if self.with_joined:
+                    self._joined_score(cell, event, rules, rules.rules)
+                else:
+                    rules.withheld += 1
                 continue
             evidence, failed = cell.rests_on(event)
             overtaken = cell.overtaken(event, evidence)
@@ -369,7 +291,8 @@ class _Check:
             return
         rules.withheld += 1
 
-    def _tallies(self) -> None:
+    def tallies(self) -> None:
+        """Count every tally again, of the scores that `go` found."""
         for event in self.ledger.events(kind="tally", run=self.run):
             found = tally_difference(
                 self.ledger, event, self.plan, self.places,
@@ -379,7 +302,7 @@ class _Check:
                 continue
             label, difference = found
             rules = self._rules(label)
-            if rules.rules is None:
+            if rules.rules is None or (rules.rules.judge is not None and not self.with_joined):
                 rules.withheld += not rules.fault
                 continue
             other = self.joined.tally(event, rules.rules)

@@ -2,6 +2,7 @@
 
     lay_attempts   which requests, responses, faults, imports and reuses belong together, cell by cell
     read_places    for every planned cell, where its evidence is; plain numbers and names, fit for another process
+    shown_places   the same for some cells alone, of a ledger that lacks the bodies of the others
     read_replies   the evidence itself, as the readers take it; None where a redaction withholds some of it
 
 Only the last attempt counts, as in the run itself.
@@ -10,7 +11,7 @@ Only the last attempt counts, as in the run itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, cast
@@ -24,7 +25,7 @@ from ledger.kinds import Fault, Plan, PlanCandidate, Response
 
 __all__ = [
     "Numbered", "Place", "Row", "State", "attempt_rows", "candidate_at", "lay_attempts", "place_at", "read_places",
-    "read_plan", "read_replies", "seqs_in",
+    "read_plan", "read_replies", "seqs_in", "shown_places",
 ]  # fmt: skip
 
 State = Literal["answered", "not_asked", "open"]
@@ -207,6 +208,21 @@ def read_places(
             raise UsageError(f"cell {cell} of run {run} is of no candidate of its plan; `ledger verify` says more")
         place = Place(cell, seq, key, candidate, "not_asked", withheld=withheld)
         found.append(_with_attempt(place, mine[-1], by_seq) if mine else place)
+    return found
+
+
+def shown_places(ledger: Ledger, run: str, cells: Collection[int]) -> list[Place]:
+    """The places of those of some cells whose own event can be read, in order. What an evidence bundle shows of a run
+    has gaps where the rest of it is hidden."""
+    rows = attempt_rows(ledger, run)
+    attempts = lay_attempts(rows)
+    by_seq = {row.seq: row for row in rows}
+    found: list[Place] = []
+    for cell, seq, fixture, case, whose in ledger.sql(_CELLS, (run, _LAST)):
+        if cell in cells and case is not None:
+            place = Place(int(cell), int(seq), (fixture, case), whose, "not_asked")
+            mine = attempts.get(place.cell)
+            found.append(_with_attempt(place, mine[-1], by_seq) if mine else place)
     return found
 
 

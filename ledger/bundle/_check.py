@@ -1,0 +1,302 @@
+"""Checking an evidence bundle with our code: what is proved, what is only told, what is hidden, what is false.
+
+`ledger/bundle/verify.py` does the same alone. This one also checks timestamps, and has what is shown derived again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from ledger._errors import BadBundle, BadNote, LedgerError
+from ledger._screen import printable
+from ledger.bundle._known import reader_source
+from ledger.bundle._listed import Case, check_asked, check_draw, check_fixture, read_cases
+from ledger.bundle._read import BundleFile
+from ledger.bundle._readme import readme, spans
+from ledger.bundle._recount import recount
+from ledger.bundle._rederived import Rederived, rederive
+from ledger.bundle._seen import Problems, Seen, read_events, read_lines
+from ledger.tree import Checkpoint, VerifierKey, parse_checkpoint, to_base64
+
+__all__ = ["BundleVerdict", "Hidden", "check_bundle"]
+
+_UNREAD = re.compile(r"\nThe files of these freezes are withheld[^\n]*\n")
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Bodies of one kind that aren't shown for one reason, and at which places of the order."""
+
+    kind: str
+    why: str
+    seqs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BundleVerdict:
+    """What a bundle comes to. `problems` are false, `failures` were asked for and couldn't be had, `partly` are claims
+    proved in part, `told` is the maker's word. `signed_by` are the given keys that signed its checkpoint."""
+
+    path: str
+    made_by: str
+    origin: str = ""
+    size: int = 0
+    root: str = ""
+    signed_by: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    problem_count: int = 0
+    failures: tuple[str, ...] = ()
+    proved: tuple[str, ...] = ()
+    partly: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    hidden: tuple[Hidden, ...] = ()
+    hidden_blobs: int = 0
+    witnesses: tuple[str, ...] = ()
+    rederived: Rederived | None = None
+
+    @property
+    def verdict(self) -> Literal["FALSE", "NOT PROVED", "PROVED IN PART", "PROVED"]:
+        """NOT PROVED: nothing is false, and the signature wasn't checked, or something asked for couldn't be had."""
+        if self.problem_count:
+            return "FALSE"
+        if self.failures or not self.signed_by:
+            return "NOT PROVED"
+        return "PROVED IN PART" if self.partly else "PROVED"
+
+    @property
+    def exit_status(self) -> int:
+        """0 PROVED, 3 PROVED IN PART, 1 else."""
+        return {"PROVED": 0, "PROVED IN PART": 3}.get(self.verdict, 1)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """For people: the verdict, what it rests on, what it can't tell."""
+        count = f": {self.problem_count} things are false" if self.problem_count else ""
+        signed = f"signed by {', '.join(self.signed_by)}" if self.signed_by else (
+            "whose signature is not checked: give --key, taken from elsewhere than the bundle"
+        )  # fmt: skip
+        found = [f"{self.verdict}{count}.", f"Evidence of {self.origin or 'no ledger that could be read'}."]
+        if self.size:
+            found.append(f"It rests on the checkpoint of {self.size} events, root {self.root}, {signed}.")
+        found += [f"False: {each}" for each in self.problems]
+        found += [f"Asked for, and not so: {each}" for each in self.failures]
+        word = "Proved" if self.signed_by else "Would be proved by a signature"
+        found += [f"{word}: {each}" for each in (*self.proved, *self.partly)]
+        found += [f"Witnessed: {each}" for each in self.witnesses]
+        if self.rederived is not None:
+            found.append(_derived(self.rederived))
+            found += [f"  {each}" for each in self.rederived.lines]
+        found += [f"Told, not proved: {each}" for each in self.told]
+        found += [f"Hidden: {len(each.seqs)} {each.kind} ({each.why}), at {spans(each.seqs)}" for each in self.hidden]
+        if self.hidden_blobs:
+            found.append(f"Hidden: {self.hidden_blobs} blobs of events whose bodies are shown")
+        found.append(
+            "It can't tell what the ledger says after the checkpoint, nor whether the requests went where they say."
+        )
+        return tuple(printable(each) for each in found)
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {
+            "bundle": self.path, "verdict": self.verdict, "made_by": self.made_by, "origin": self.origin,
+            "size": self.size, "root": self.root, "signed_by": list(self.signed_by),
+            "problem_count": self.problem_count, "problems": list(self.problems), "failures": list(self.failures),
+            "proved": list(self.proved), "proved_in_part": list(self.partly), "told": list(self.told),
+            "hidden": [{"kind": each.kind, "why": each.why, "seqs": list(each.seqs)} for each in self.hidden],
+            "hidden_blobs": self.hidden_blobs, "witnesses": list(self.witnesses),
+            "rederived": self.rederived.as_json() if self.rederived is not None else None,
+        }  # fmt: skip
+
+
+def _derived(found: Rederived) -> str:
+    rest = found.total - found.reproduced
+    said = f"Derived again: {found.reproduced} of {found.total} derivations of the runs asked for"
+    return f"{said}; the other {rest} are counted only" if rest else said
+
+
+@dataclass
+class _Check:
+    """A check while it goes on."""
+
+    bundle: BundleFile
+    problems: Problems = field(default_factory=Problems)
+    failures: list[str] = field(default_factory=list[str])
+    proved: list[str] = field(default_factory=list[str])
+    partly: list[str] = field(default_factory=list[str])
+    told: list[str] = field(default_factory=list[str])
+    witnesses: list[str] = field(default_factory=list[str])
+    seen: Seen = field(default_factory=Seen)
+    rederived: Rederived | None = None
+
+    def call(self, where: str, function: Callable[[], _T]) -> _T | None:
+        """What a check gives; what it finds false is noted."""
+        try:
+            return function()
+        except LedgerError as problem:
+            self.problems.add(where, problem)
+            return None
+
+    def everything(self, at: Checkpoint, seed: str | None) -> None:
+        """All that rests on the checkpoint."""
+        about, bundle = self.bundle.about, self.bundle
+        self.seen = seen = read_events(bundle, at, self.problems)
+        self.proved.append(
+            f"{len(seen.events)} events stood in the ledger at their places; {len(seen.hidden)} have hidden bodies"
+        )
+        if about.complete is not ("lines.txt" in bundle.sizes):
+            self.problems.add("bundle.json", "`complete` says otherwise than lines.txt being there")
+        elif about.complete:
+            read_lines(bundle, seen, at, self.problems)
+            self.proved.append(f"the order is whole, events 1 to {at.size}: nothing of a run asked for is left out")
+        else:
+            self.told.append("that nothing of a run asked for is left out (there is no lines.txt)")
+        self.call("asked", lambda: check_asked(bundle, seen))
+        for number, claim in enumerate(about.claims, start=1):
+            found = self.call(
+                f"claim {number}", lambda claim=claim: recount(seen, claim, newest=about.asked.report is None)
+            )
+            if found is not None:
+                (self.partly if found.hidden else self.proved).append(found.sentence())
+        for fixture in about.fixtures:
+            said = self.call("fixtures", lambda each=fixture: check_fixture(seen, each, complete=about.complete))
+            if said is not None:
+                (self.proved if about.complete else self.told).append(said)
+        if about.fixtures and not about.complete:
+            self.told.append("that no more runs stand on these fixtures")
+        elif about.fixtures and seen.unseen_freezes:
+            self.told.append(f"that none of the {seen.unseen_freezes} freezes that aren't shown is of the same file")
+        cases = self.call("cases.jsonl", lambda: read_cases(bundle)) or []
+        self._draw(at, seed, cases)
+        if not self.problems.count and about.asked.runs:
+            self._derive(cases)
+
+    def _draw(self, at: Checkpoint, seed: str | None, cases: list[Case]) -> None:
+        reveal, runs = self.bundle.about.reveal, self.bundle.about.asked.runs
+        if seed is not None and (reveal is None or reveal.seed != seed):
+            said = "nothing is revealed by a draw" if reveal is None else f"it was drawn with the seed {reveal.seed!r}"
+            self.problems.add("draw", f"expected a draw with the seed {seed!r}; {said}")
+        if reveal is None:
+            if cases:
+                self.problems.add("cases.jsonl", "cases, and nothing was drawn")
+            return
+        said = self.call("draw", lambda: check_draw(self.seen, reveal, at.root, runs, cases))
+        if said is not None:
+            self.proved.append(said)
+        if seed is None:
+            self.told.append("that the seed wasn't chosen to suit: give --seed, with one that you chose yourself")
+
+    def _derive(self, cases: list[Case]) -> None:
+        try:
+            self.rederived = rederive(self.bundle, self.seen, cases)
+        except LedgerError as problem:
+            why = f"what is shown was not derived again: {problem}"
+            (self.told if self.bundle.about.reveal is None else self.failures).append(why)
+            return
+        if not self.rederived.ok:
+            self.problems.add("deriving again", "something that is recorded doesn't follow from what it rests on")
+
+    def timestamps(self, note: bytes, roots: Sequence[Path]) -> None:
+        """Each timestamp over the checkpoint's bytes, by the roots that were given."""
+        from ledger.checkpoints._timestamp import check_timestamp, describe_timestamp
+
+        pems = [pem for each in roots if (pem := self._pem(each)) is not None]
+        for name in sorted(each for each in self.bundle.sizes if each.startswith("timestamps/")):
+            token = self.bundle.whole(name)
+            try:
+                if pems:
+                    witness = check_timestamp(token, note, pems)
+                    self.witnesses.append(f"{witness.name} had the checkpoint at {witness.at} ({name})")
+                else:
+                    witness = describe_timestamp(token)
+                    self.told.append(f"{name}: {witness.name} had the checkpoint at {witness.at} (give --tsa-root)")
+            except BadNote as problem:
+                self.told.append(f"{name}, which doesn't verify: {problem}")
+        if roots and not self.witnesses:
+            self.failures.append("no timestamp in the bundle verifies against the roots given")
+
+    def _pem(self, path: Path) -> bytes | None:
+        try:
+            return path.read_bytes()
+        except OSError as problem:
+            self.failures.append(f"{path} can't be read: {problem.strerror or problem}")
+            return None
+
+    def companions(self, at: Checkpoint) -> None:
+        """verify.py and README.md: nothing that is proved rests on them, but people do."""
+        if self.bundle.about.made_by != f"eval-ledger {version('eval-ledger')}":
+            self.told.append(
+                f"README.md and verify.py, of {self.bundle.about.made_by}: not compared with this release's"
+            )
+            return
+        if self.bundle.whole("verify.py") != reader_source():
+            self.told.append("the verify.py in it, which is not this release's: don't run it, take one from elsewhere")
+        if not _is_our_readme(self.bundle, self.seen, at):
+            self.told.append("README.md, which is not as this release writes it: believe none of it")
+
+
+def _is_our_readme(bundle: BundleFile, seen: Seen, at: Checkpoint) -> bool:
+    text = bundle.whole("README.md").decode("utf-8", "replace")
+    places: dict[str, list[int]] = {}
+    redacted: Counter[str] = Counter()
+    for seq, why in sorted(seen.hidden.items()):
+        kind = seen.events[seq].kind
+        if why == "redacted":
+            redacted[kind] += 1
+        else:
+            places.setdefault(kind, []).append(seq)
+    about = bundle.about
+    cells = sum(len(seen.of("cell", run)) for run in about.asked.runs) if about.reveal is not None else 0
+    made = readme(
+        origin=at.origin, size=at.size, root=to_base64(at.root), bundle=about.model_dump(), places=places,
+        redacted=redacted, cells=cells, unread=(),
+    )  # fmt: skip
+    return text == made or (text.startswith(made) and _UNREAD.fullmatch(text.removeprefix(made)) is not None)
+
+
+def check_bundle(
+    path: Path, *, keys: Sequence[VerifierKey] = (), tsa_roots: Sequence[Path] = (), seed: str | None = None
+) -> BundleVerdict:
+    """Check a bundle. Only `keys`, which come from elsewhere, are trusted. Raises BadBundle for what is none.
+
+    `tsa_roots` are PEM files that timestamps must lead to; `seed` is what revealed cells must be drawn with.
+    """
+    with BundleFile.open(path) as bundle:
+        check = _Check(bundle)
+        note = bundle.whole("checkpoint")
+        signed: list[str] = []
+        at: Checkpoint | None = None
+        try:
+            found = parse_checkpoint(note)
+            signed = [each.label for each in found.note.signed_by(keys) if each.name == found.checkpoint.origin]
+            if keys and not signed:
+                given = ", ".join(each.label for each in keys)
+                raise BadBundle(f"{found.checkpoint.origin} at {found.checkpoint.size} is signed by none of {given}")
+            at = found.checkpoint
+            check.everything(at, seed)
+            check.companions(at)
+            check.timestamps(note, tsa_roots)
+        except (BadNote, BadBundle) as problem:
+            if at is not None:
+                raise
+            check.problems.add("checkpoint", problem)
+        return _verdict(path, check, at, tuple(signed))
+
+
+def _verdict(path: Path, check: _Check, at: Checkpoint | None, signed: tuple[str, ...]) -> BundleVerdict:
+    places: dict[tuple[str, str], list[int]] = {}
+    for seq, why in sorted(check.seen.hidden.items()):
+        places.setdefault((check.seen.events[seq].kind, why), []).append(seq)
+    return BundleVerdict(
+        str(path), check.bundle.about.made_by, at.origin if at else "", at.size if at else 0,
+        to_base64(at.root) if at else "", signed, tuple(check.problems.found), check.problems.count,
+        tuple(check.failures), tuple(check.proved), tuple(check.partly), tuple(check.told),
+        tuple(Hidden(kind, why, tuple(seqs)) for (kind, why), seqs in sorted(places.items())),
+        len(check.seen.bare), tuple(check.witnesses), check.rederived,
+    )  # fmt: skip
