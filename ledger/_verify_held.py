@@ -77,7 +77,7 @@ def hold(
 
 
 def _seen(found: Found, gathered: Gathered, ledger: _Ledger, findings: Findings, failures: list[str]) -> CheckpointSeen:
-    stored, file = found.stored, str(found.stored.path)
+    stored, file = found.stored, found.file
     if stored.signed is None:
         failures.append(f"the checkpoint {file} says nothing: {stored.problem}")
         return CheckpointSeen(file, None, "", None, problem=stored.problem)

@@ -83,6 +83,12 @@ class Found:
     own: bool
     named: bool
 
+    @property
+    def file(self) -> str:
+        """As people are told: as they named it, or by its folder beside the ledger (pages tell no machine's path)."""
+        path = self.stored.path
+        return f"{path.parent.name}/{path.name}" if self.own else str(path)
+
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
@@ -131,10 +137,10 @@ def _beside(path: Path, outside: Outside, failures: list[str]) -> Sequence[Store
     folder = checkpoint_folder(path)
     try:
         if folder.exists() and not folder.is_dir():
-            failures.append(f"{folder} is not a folder; expected one with the ledger's checkpoints, or nothing")
+            failures.append(f"{folder.name} is not a folder; expected one with the ledger's checkpoints, or nothing")
         return stored_checkpoints(path)
     except OSError as problem:
-        failures.append(f"the folder {folder} can't be read: {why_unreadable(problem)}")
+        failures.append(f"the folder {folder.name} can't be read: {why_unreadable(problem)}")
         return ()
 
 

@@ -24,7 +24,9 @@ def signed(original: Path, copy: Path) -> Path:
 def test_the_page_says_which_checkpoint_and_that_nobody_checked_who_signed_it(signed: Path) -> None:
     html = home(Served(signed), "MATCHES CHECKPOINT")
     assert '<p class="good"><strong>MATCHES CHECKPOINT</strong>' in html
-    assert "Checkpoint of 20 events (" in html and "signature not checked, as no key was given" in html
+    assert "Checkpoint of 20 events (copy.db.checkpoints/000000000020.checkpoint)" in html
+    assert str(signed.parent) not in html, "a page tells nobody where the ledger lies"
+    assert "signature not checked, as no key was given" in html
     assert "whether events after the first 20 were cut off or written anew" in html
     assert "Nothing outside this file was consulted" not in html and "keep the head somewhere else" not in html
 
