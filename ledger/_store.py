@@ -29,6 +29,7 @@ from ledger._filesystem import refuse_network
 from ledger._packed import unpacked
 from ledger._reasons import advice
 from ledger._schema import RELEASE, format_objects, install, release_objects
+from ledger._unsynced import forget_unsynced
 from ledger.kinds import Body, Genesis, Schema, parse_body
 
 if TYPE_CHECKING:
@@ -251,6 +252,7 @@ class Ledger:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
+            left = forget_unsynced(self.path, problem)
             with closing(connect_reader(self.path)) as reader:
                 for group in groups:
                     found = [event_by_body(reader, item.body_hash) for item in group]
@@ -260,7 +262,8 @@ class Ledger:
                     else:
                         results.append(
                             AppendFailed(
-                                f"{self.path}: {said}; nothing of this append was written{advice(problem, self.path)}"
+                                f"{self.path}: {said}; nothing of this append was written{left}"
+                                f"{advice(problem, self.path)}"
                             )
                         )
         except (LedgerError, sqlite3.Error) as blind:

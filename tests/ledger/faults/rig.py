@@ -19,7 +19,7 @@ import pytest
 
 from ledger import Ledger, verify
 
-__all__ = ["MODES", "Played", "Rig", "assert_sound", "rig_of"]
+__all__ = ["FAIL_SYNC", "MODES", "Played", "Rig", "assert_sound", "rig_of"]
 
 HERE = Path(__file__).parent
 MODES = {
@@ -31,6 +31,8 @@ MODES = {
     "has the process killed right after it": (5, 0),
 }
 """What becomes of the n-th call, as the shim's mode and the error."""
+FAIL_SYNC = 6
+"""The shim's mode in which the n-th sync fails."""
 GOOD = {"CONSISTENT", "MATCHES CHECKPOINT"}
 
 

@@ -14,11 +14,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum mode { COUNT = 0, FAIL = 1, SHORT = 2, FULL = 3, DIE_BEFORE = 4, DIE_AFTER = 5 };
+enum mode { COUNT = 0, FAIL = 1, SHORT = 2, FULL = 3, DIE_BEFORE = 4, DIE_AFTER = 5, FAIL_SYNC = 6 };
 
 static char folder[4096];
 static size_t folder_length;
-static long calls, wanted;
+static long calls, syncs, wanted;
 static int mode, failure, journal = -1, starved = -1;
 
 static ssize_t (*real_write)(int, const void *, size_t);
@@ -51,7 +51,7 @@ __attribute__((constructor)) static void find(void) {
 void shim_arm(const char *where, long n, int how, int error) {
   snprintf(folder, sizeof folder, "%s/", where);
   folder_length = strlen(folder);
-  calls = 0;
+  calls = syncs = 0;
   wanted = n;
   mode = how;
   failure = error;
@@ -170,6 +170,10 @@ static int sync_with(int descriptor, int (*real)(int)) {
   char path[4096];
   if (!folder_length || !path_of(descriptor, path, sizeof path)) return real(descriptor);
   if (fails(turn(), 0)) return -1;
+  if (mode == FAIL_SYNC && ++syncs == wanted) {
+    errno = failure;
+    return -1;
+  }
   int result = real(descriptor);
   if (result == 0) note('s', path, 0, 0, 0);
   return after(result);

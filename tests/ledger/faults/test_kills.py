@@ -22,7 +22,7 @@ def kill(rig: Rig, folder: Path, kills: int, chance: random.Random) -> tuple[int
     acknowledged: dict[int, str] = {}
     signed: dict[int, str] = {}
     for number in range(kills):
-        played = rig.play("restless", folder, kill_after=chance.uniform(0.02, 0.2))
+        played = rig.play("restless", folder, kill_after=chance.uniform(0.02, 0.3))
         assert played.status == -9, played
         assert not any("traceback" in each for each in played.told), played
         assert not acknowledged.keys() & played.acknowledged.keys(), "no seq is given twice"
@@ -54,4 +54,4 @@ def test_two_hundred_kills_lose_nothing_that_was_acknowledged(rig: Rig) -> None:
             folder.mkdir()
             more = kill(rig, folder, ON_ONE_LEDGER, chance)
             events, checkpoints = events + more[0], checkpoints + more[1]
-    assert events > 500 and checkpoints > 50, (events, checkpoints)
+    assert events > 500 and checkpoints > 20, (events, checkpoints)

@@ -16,7 +16,7 @@ import pytest
 from ledger import Draft, Ledger, verify
 from ledger.checkpoints._files import stored_checkpoints
 from ledger.kinds import Note
-from tests.ledger.faults.rig import MODES, Played, Rig, assert_sound
+from tests.ledger.faults.rig import FAIL_SYNC, MODES, Played, Rig, assert_sound
 
 SECRET = b"what is withheld later"
 DOCUMENTED = {1, 2, 3, 4}
@@ -92,6 +92,27 @@ def test_a_call_that_goes_wrong_anywhere_in_a_ledger_s_life_loses_nothing_acknow
     ways = list(MODES)
     places = [1 + (calls * part) // SAMPLE for part in range(SAMPLE)]
     check_each(rig, fast, [(n, ways[index % len(ways)]) for index, n in enumerate(places)])
+
+
+def test_an_append_that_failed_because_a_sync_did_is_not_there_after_a_crash_either(rig: Rig, fast: Path) -> None:
+    # Its transaction stands whole in the log, which whoever opens the ledger after a crash recovers.
+    said: list[str] = []
+    for n in range(1, 8):
+        folder = fast / str(n)
+        folder.mkdir()
+        path = folder / "ledger.db"
+        Ledger.create(path).close()
+        played = rig.play("refused", folder, n=n, mode=FAIL_SYNC, error=5)
+        failed = [each for each in played.told if "failed" in each]
+        assert played.status == (-9 if failed else 0), played
+        assert_sound(path, played.acknowledged, n)
+        with Ledger.open(path, read_only=True) as opened:
+            texts = {str(event.body) for event in opened.events(kind="note")}
+        for each in failed:
+            assert "nothing of this append was written" in each["said"]
+            assert not any(each["failed"] in text for text in texts), (n, each)
+            said.append(each["said"])
+    assert len(said) >= 5, "the sync of a commit was made to fail"
 
 
 @pytest.mark.long

@@ -12,6 +12,7 @@ import gc
 import io
 import json
 import os
+import signal
 import sys
 import tempfile
 import traceback
@@ -140,7 +141,7 @@ def restless(scene: Scene) -> None:
             drafts = [Draft(Note(text=f"{number} {part}"), blobs={"f": b"x" * 3_000}) for part in range(1 + number % 3)]
             for event in opened.append(*drafts):
                 scene.tell(seq=event.seq, hash=event.hash)
-            if number % 8 == 7:
+            if number % 4 == 3:
                 made = make_checkpoint(scene.path, key)
                 scene.tell(checkpoint=made.checkpoint.size, text=made.checkpoint.text)
 
@@ -169,7 +170,19 @@ def durable(scene: Scene) -> None:
     scene.appends([("after it", 100)])
 
 
-SCENES = {scene.__name__: scene for scene in (everything, restless, durable)}
+def refused(scene: Scene) -> None:
+    """Appends until one fails; then the process is killed, before anything else is written."""
+    with Ledger.open(scene.path) as opened:
+        for number in range(6):
+            try:
+                for event in opened.append(Draft(Note(text=f"append {number}"), blobs={"file": b"x" * 5_000})):
+                    scene.tell(seq=event.seq, hash=event.hash)
+            except LedgerError as problem:
+                scene.tell(failed=f"append {number}", said=str(problem))
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+SCENES = {scene.__name__: scene for scene in (everything, restless, durable, refused)}
 
 
 def play(asked: dict[str, Any]) -> None:
