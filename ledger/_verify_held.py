@@ -61,7 +61,7 @@ def hold(
     seen = [_seen(each, gathered, ledger, findings, failures) for each in gathered.found]
     seen.sort(key=lambda each: (each.size is None, each.size or 0, each.file))
     _bound(seen, findings)
-    _anchors(anchors, seen, ledger, findings)
+    _anchors(anchors, seen, gathered, ledger, findings)
     asked = gathered.outside
     counting = [each for each in seen if each.counts]
     if asked.keys and not seen:
@@ -159,11 +159,12 @@ def root_named(anchor: Anchor) -> bytes | None:
 
 
 def _anchors(
-    anchors: Sequence[tuple[int, Anchor]], seen: Sequence[CheckpointSeen], ledger: _Ledger, findings: Findings
-) -> None:
+    anchors: Sequence[tuple[int, Anchor]], seen: Sequence[CheckpointSeen], gathered: Gathered, ledger: _Ledger,
+    findings: Findings,
+) -> None:  # fmt: skip
     """A ledger knows of the checkpoints that it had: their roots must be its own, and their files should be there."""
     files = {(each.size, each.root) for each in seen}
-    missing: list[int] = []
+    missing: dict[int, str] = {}
     for seq, anchor in anchors:
         named = root_named(anchor)
         if named is None:
@@ -177,11 +178,12 @@ def _anchors(
         if root is not None and root != named:
             findings.add(seq, f"the root of the first {anchor.size} events, which an anchor names", to_base64(root),
                          anchor.root)  # fmt: skip
-        if anchor.what == "checkpoint" and (anchor.size, anchor.root) not in files and anchor.size not in missing:
-            missing.append(anchor.size)
-    if missing:
-        listed = ", ".join(map(str, missing[-_MOST_LISTED:]))
-        more = f" and {len(missing) - _MOST_LISTED} smaller ones" if len(missing) > _MOST_LISTED else ""
+        if anchor.what == "checkpoint" and (anchor.size, anchor.root) not in files:
+            missing[anchor.size] = anchor.root
+    gone = [size for size, root in missing.items() if not gathered.came_since(size, root)]
+    if gone:
+        listed = ", ".join(map(str, gone[-_MOST_LISTED:]))
+        more = f" and {len(gone) - _MOST_LISTED} smaller ones" if len(gone) > _MOST_LISTED else ""
         findings.note(f"expected checkpoints not found: sizes {listed}{more}")
 
 

@@ -12,9 +12,15 @@ from pathlib import Path
 from ledger._canonical import JSON
 from ledger._errors import BadKey, BadNote
 from ledger._files import read_small
-from ledger.checkpoints._files import StoredCheckpoint, checkpoint_folder, read_checkpoint, stored_checkpoints
+from ledger.checkpoints._files import (
+    StoredCheckpoint,
+    checkpoint_folder,
+    note_path,
+    read_checkpoint,
+    stored_checkpoints,
+)
 from ledger.checkpoints._timestamp import Witness
-from ledger.tree import VerifierKey
+from ledger.tree import VerifierKey, to_base64
 
 __all__ = ["CheckpointSeen", "Found", "Gathered", "Outside", "gather", "read_keys", "signers", "why_unreadable"]
 
@@ -98,11 +104,19 @@ class Gathered:
     found: tuple[Found, ...] = ()
     roots: tuple[bytes, ...] = ()
     failures: tuple[str, ...] = ()
+    ledger: Path | None = None
 
     @property
     def sizes(self) -> set[int]:
         """The sizes at which a root is wanted."""
         return {each.stored.signed.checkpoint.size for each in self.found if each.stored.signed is not None}
+
+    def came_since(self, size: int, root: str) -> bool:
+        """Whether a checkpoint of this size and root lies in the ledger's folder now: one made since that was read."""
+        if self.ledger is None or not self.outside.beside:
+            return False
+        signed = read_checkpoint(note_path(checkpoint_folder(self.ledger), size)).signed
+        return signed is not None and (signed.checkpoint.size, to_base64(signed.checkpoint.root)) == (size, root)
 
 
 def gather(path: Path, outside: Outside) -> Gathered:
@@ -120,7 +134,7 @@ def gather(path: Path, outside: Outside) -> Gathered:
             roots.append(_whole(each))
         except OSError as problem:
             failures.append(f"the root certificate {each} can't be read: {why_unreadable(problem)}")
-    return Gathered(outside, tuple(found.values()), tuple(roots), tuple(failures))
+    return Gathered(outside, tuple(found.values()), tuple(roots), tuple(failures), path)
 
 
 def _key(path: Path) -> Path:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ledger import Draft, Ledger, Outside, kinds, verify
+from ledger import Draft, Ledger, Outside, kinds, make_checkpoint, verify
 from ledger._errors import BadKey
 from ledger._verify_outside import read_keys
 from ledger.checkpoints._files import checkpoint_folder, note_path
@@ -241,6 +242,32 @@ def test_a_checkpoint_made_while_verify_reads_is_no_tampering(noted: Path, monke
     # And what was signed before the folder is read is never beyond what is then read.
     monkeypatch.undo()
     assert len(verify(noted).checkpoints) == 3 and verify(noted).verdict == "MATCHES CHECKPOINT"
+
+
+def test_checkpoints_that_are_made_beside_it_are_never_missed_or_taken_for_tampering(noted: Path) -> None:
+    """`ledger checkpoint` and appends in one thread, verify over and over in another."""
+    key, made = key_of(noted), threading.Event()
+
+    def make() -> None:
+        try:
+            for number in range(8):
+                with Ledger.open(noted) as ledger:
+                    ledger.append(Draft(kinds.Note(text=f"meanwhile {number}")))
+                make_checkpoint(noted, key)
+        finally:
+            made.set()
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    seen = [with_key(noted)]
+    while not made.is_set():
+        seen.append(with_key(noted))
+    thread.join()
+    seen.append(with_key(noted))
+    for verdict in seen:
+        assert verdict.verdict != "TAMPERED" and verdict.notes == (), verdict
+        assert verdict.ok or verdict.checkpoints == ()
+    assert len(seen[-1].checkpoints) == 8 and seen[-1].verdict == "MATCHES CHECKPOINT"
 
 
 # Anchors
