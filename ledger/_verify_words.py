@@ -45,7 +45,7 @@ MEND = (
     " numbers that rest on it prove nothing until then."
 )
 _EXPORT = "`ledger export --full` and `ledger import` write the events into a new file, every hash as it is."
-# A part of a problem's or failure's text, and what is to be done about it. Nothing here mends a ledger in place.
+# A part of a problem's, failure's or note's text, and what is to be done about it; for each text, the first that fits.
 _ADVICE = (
     (
         ("as the checkpoint ", "the events that the checkpoint "),
@@ -101,7 +101,16 @@ _ADVICE = (
         "Damaged pages: copy file and -wal away first, test the disk, and go back to a snapshot that verifies.",
     ),
     (
-        ("is not as shipped", "is not part of the ledger", "of the views and indexes", "views and indexes of release"),
+        (
+            "is not as shipped",
+            "is not part of the ledger",
+            "of the views and indexes",
+            "views and indexes of release",
+            "the table ",
+            "the trigger ",
+            "the view ",
+            "the index ",
+        ),
         f"Tables, guards, views or indexes that aren't the release's: if no event is at fault, {_EXPORT}",
     ),
     (
@@ -143,7 +152,8 @@ def outside(found: Mapping[str, Any]) -> list[str]:
         said = "" if each["size"] is None else f" of {each['size']} events"
         start = f"Checkpoint{said} ({each['file']}): "
         if each["problem"]:
-            lines.append(f"{start}doesn't count: {each['problem']}.")
+            why = "the ledger doesn't extend it" if each["holds"] is False else "doesn't count"
+            lines.append(f"{start}{why}: {each['problem']}.")
             continue
         if each["holds"] is None:
             lines.append(f"{start}not held against the ledger, as those events weren't read again.")
@@ -183,4 +193,5 @@ def advice(found: Mapping[str, Any]) -> list[str]:
         *(str(each["what"]) for each in found["problems"]), *found["failures"], *found["notes"],
     ]  # fmt: skip
     general = [MEND] if found["verdict"] == "TAMPERED" else []
-    return general + [said for parts, said in _ADVICE if any(part in text for part in parts for text in texts)]
+    due = {next((said for parts, said in _ADVICE if any(part in text for part in parts)), "") for text in texts}
+    return general + [said for _, said in _ADVICE if said in due]

@@ -80,6 +80,29 @@ def test_a_rewritten_ledger_is_tampered_with_what_to_do_and_the_json_says_the_sa
     assert found["problems"][0]["expected"] == "at least 11"
 
 
+ADVICE = {
+    "UPDATE events SET cell = 2 WHERE seq = 5": "Events, bodies or blobs that aren't what was hashed: ",
+    "UPDATE events SET body = NULL, salt = NULL WHERE seq = 5": "Withheld without a redact event, ",
+    "INSERT INTO edges VALUES (3, 4)": "Edges are derived from causes: ",
+    "CREATE VIEW mine AS SELECT 1": "Tables, guards, views or indexes that aren't the release's: ",
+    "DROP INDEX events_by_run": "Tables, guards, views or indexes that aren't the release's: ",
+    "DELETE FROM events WHERE seq = 5": "Events, bodies or blobs that aren't what was hashed: ",
+}
+
+
+@pytest.mark.parametrize("change", ADVICE)
+def test_each_thing_found_is_followed_by_what_to_do_about_it_and_by_nothing_else(
+    command: Command, db: Path, change: str
+) -> None:
+    tamper(db, command.folder / "copy.db", change)
+    done = command("verify", "copy.db")
+    assert done.status == 1
+    lines = done.out.splitlines()
+    (start,) = [number for number, line in enumerate(lines) if line.startswith("What to do: leave the file as it is")]
+    (told,) = lines[start + 1 :]
+    assert told.startswith(ADVICE[change])
+
+
 def test_since_says_what_it_did_not_check(command: Command, db: Path) -> None:
     note = sign(db, 7, peaks=True)
     done = command("verify", "--since", note, "--key", str(key_of(db).verifier))
