@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ledger._errors import (
         AppendFailed,
         BadBody,
+        BadExport,
         BadLine,
         BadQuery,
         LedgerError,
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
     )
     from ledger._event import Event, new_run_id
     from ledger._export import export_file, export_lines
+    from ledger._export_full import export_full, export_full_file
     from ledger._files import sync_file, sync_folder
     from ledger._impact import Impact, impact_of
+    from ledger._import import Imported, import_full
     from ledger._lineage import Category, Superseded, supersede
     from ledger._lock import hold_run, run_is_held
     from ledger._open import open
@@ -52,6 +55,7 @@ __all__ = [
     "KINDS",
     "AppendFailed",
     "BadBody",
+    "BadExport",
     "BadLine",
     "BadQuery",
     "Body",
@@ -63,6 +67,7 @@ __all__ = [
     "Event",
     "Found",
     "Impact",
+    "Imported",
     "Ledger",
     "LedgerError",
     "LedgerExists",
@@ -82,12 +87,15 @@ __all__ = [
     "Verdict",
     "as_of",
     "export_file",
+    "export_full",
+    "export_full_file",
     "export_lines",
     "find_run",
     "find_tagged",
     "find_target",
     "hold_run",
     "impact_of",
+    "import_full",
     "make_checkpoint",
     "new_run_id",
     "not_reproducible",
@@ -111,13 +119,15 @@ _HOMES = {
     "_deep": ("DeepCheck",),
     "_drafts": ("Draft", "Earlier", "Prepared", "Salts"),
     "_errors": (
-        "AppendFailed", "BadBody", "BadLine", "BadQuery", "LedgerError", "LedgerExists", "NotALedger", "NotErased",
-        "NotFound", "NotWitnessed", "Refused", "RunHeld",
+        "AppendFailed", "BadBody", "BadExport", "BadLine", "BadQuery", "LedgerError", "LedgerExists", "NotALedger",
+        "NotErased", "NotFound", "NotWitnessed", "Refused", "RunHeld",
     ),
     "_event": ("Event", "new_run_id"),
     "_export": ("export_file", "export_lines"),
+    "_export_full": ("export_full", "export_full_file"),
     "_files": ("sync_file", "sync_folder"),
     "_impact": ("Impact", "impact_of"),
+    "_import": ("Imported", "import_full"),
     "_lineage": ("Category", "Superseded", "supersede"),
     "_lock": ("hold_run", "run_is_held"),
     "_open": ("open",),

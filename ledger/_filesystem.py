@@ -78,27 +78,24 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), text)
 
 
-def _mounts(mountinfo: str) -> list[Mount]:
-    """Lines as proc_pid_mountinfo(5) has them; what reads otherwise is passed over."""
-    found: list[Mount] = []
-    for line in mountinfo.split("\n"):
-        before, separator, after = line.partition(" - ")
-        fields, last = before.split(" "), after.split(" ")
-        if separator and len(fields) >= 6 and len(last) >= 2:
-            source = _unescaped(last[1])
-            found.append(Mount(_unescaped(fields[4]), last[0], source, frozenset(" ".join(last[2:]).split(","))))
-    return found
-
-
 def mount_of(path: str, mountinfo: str) -> Mount | None:
-    """The mount that an absolute path without links lies on: the deepest, and of several at one place the last."""
-    best: Mount | None = None
-    for mount in _mounts(mountinfo):
-        point = mount.point.rstrip("/")
-        inside = path == point or path.startswith(point + "/")
-        if inside and (best is None or len(point) >= len(best.point.rstrip("/"))):
-            best = mount
-    return best
+    """The mount that an absolute path without links lies on: the deepest, and of several at one place the last.
+
+    `mountinfo` is a text as proc_pid_mountinfo(5) has it; a line that reads otherwise is passed over.
+    """
+    deepest, found = -1, ""
+    for line in mountinfo.split("\n"):
+        fields = line.split(" ", 5)
+        if len(fields) < 6 or " - " not in fields[5]:
+            continue
+        point = _unescaped(fields[4]).rstrip("/")
+        if len(point) >= deepest and (path == point or path.startswith(point + "/")):
+            deepest, found = len(point), line
+    if deepest < 0:
+        return None
+    kind, source, *options = [*found.partition(" - ")[2].split(" "), "", ""]
+    point = _unescaped(found.split(" ")[4])
+    return Mount(point, kind, _unescaped(source), frozenset(" ".join(options).strip().split(",")))
 
 
 def network_at(path: Path, mountinfo: Path = MOUNTINFO) -> str | None:

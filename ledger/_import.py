@@ -251,6 +251,8 @@ class _Builder:
             try:
                 connection.execute(text)
             except (sqlite3.OperationalError, sqlite3.Warning, sqlite3.ProgrammingError) as problem:
+                if getattr(problem, "sqlite_errorname", "SQLITE_ERROR") != "SQLITE_ERROR":
+                    raise  # no fault of the text
                 raise ValueError(f"the {kind} {name!a} can't be made: {problem}") from None
         if set(stored_objects(connection).rows) != {*format_objects().rows, *objects}:
             raise ValueError("its views and indexes make other objects than it lists")
