@@ -140,8 +140,7 @@ def told_of(ledger: Ledger, selection: Selection, decisions: Decisions) -> dict[
             "ask": body["ask"],
             "suite": body["suite"],
             "candidates": [
-                {name: each[name] for name in ("label", "protocol", "model", "stream")}
-                for each in body["candidates"]
+                {name: each[name] for name in ("label", "protocol", "model", "stream")} for each in body["candidates"]
             ],
         }
     return found or None

@@ -21,13 +21,12 @@ from ledger.kinds import KINDS, BlobRef, Masked, PlanCandidate, PlanFixture, Pla
 
 __all__ = ["Known", "known_texts", "reader_source"]
 
-_DIGITS = 8
-"""So many digits of a digest are enough to try a guess against."""
 _PARTS = (BlobRef, Masked, PlanCandidate, PlanFixture, PlanMetric, PlanRules, Target, TallyMetric)
 _LABELS = (
     "SELECT DISTINCT candidate.value ->> '$.label' AS label FROM main.events AS plan"
     " CROSS JOIN json_each(plan.body, '$.candidates') AS candidate WHERE plan.kind = 'plan' AND plan.seq <= ?"
 )
+_RUNS = "SELECT run FROM main.events WHERE kind = 'plan' AND seq <= ?"
 _ROLES = "user system assistant text image message content openai anthropic ollama command replay"
 _METRICS = (
     "SELECT DISTINCT metric.value ->> '$.name' AS name FROM main.events AS plan"
@@ -68,7 +67,7 @@ def known_texts(
     if not hide:
         return Known(HiddenTexts())
     labels = [str(row["label"]) for row in ledger.rows(_LABELS, (size,))]
-    known = Known(HiddenTexts(_common(ledger, size), labels))
+    known = Known(HiddenTexts(_common(ledger, size), labels, [str(row["run"]) for row in ledger.rows(_RUNS, (size,))]))
     wanted = [name for word, name in (("gold", "gold"), ("prompts", "input")) if word in hide]
     if wanted:
         fixtures = [event for event in ledger.events(kind="freeze") if event.seq <= size]
@@ -85,7 +84,7 @@ def known_texts(
 
 def _add_digests(body: dict[str, Any], texts: HiddenTexts) -> None:
     for name in ("digest", "identity"):
-        texts.add(str(body[name])[:_DIGITS])
+        texts.add_digest(str(body[name]))
 
 
 def _add_cases(ledger: Ledger, event: Event, wanted: Sequence[str], known: Known) -> None:

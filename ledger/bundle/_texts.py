@@ -13,7 +13,7 @@ import json
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import unquote_plus
 
@@ -28,7 +28,12 @@ _MOST_UNPACKED = 1 << 26
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 _PLAIN = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}")
+_START = 8
+_HEX_RUN = re.compile(r"[0-9a-f]{8,}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){4,}")
+_DIGEST = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{12}|[0-9a-f]{8})(?![0-9A-Za-z])")
+_ID = re.compile(r"(?<![0-9A-Za-z])[a-z0-9]{16,32}(?![0-9A-Za-z])")
+_SPACES = {ord(each): " " for each in "\t\n\r"}
 _LOCATOR = re.compile(r"ledger:[a-z0-9./-]+/[0-9]+(?:,attempt=[0-9]+)?/[0-9a-f]{64}/[0-9a-f]{8}")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
@@ -69,7 +74,7 @@ def _unescaped(text: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """What every run of base64 and of hex digits in a text comes to, one after the other."""
+    """What runs of base64 and of hex digits in a text come to, as far as that is text, one after the other."""
     found: list[bytes] = []
     for run in _BASE64.findall(text):
         packed = run.replace("-", "+").replace("_", "/")
@@ -80,14 +85,26 @@ def _decoded(text: str) -> str:
             found.append(binascii.a2b_base64(rest + "=" * (-len(rest) % 4)))
     for run in _HEX.findall(text):
         found += [bytes.fromhex(run), bytes.fromhex(run[1:-1])]
-    return b"\x00".join(found).decode("utf-8", "replace")
+    return "\0".join(filter(None, map(_as_text, found)))
+
+
+def _as_text(data: bytes) -> str:
+    """Bytes as text; empty where they are none, as what comes out of names and hashes isn't."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+    return text if text.translate(_SPACES).isprintable() else ""
 
 
 class HiddenTexts:
     """The texts to be hidden. `common` is what stands in every bundle: what is part of that, tells nobody anything."""
 
-    def __init__(self, common: str = "", labels: Iterable[str] = ()) -> None:
-        """`labels` are names that have to be shown: as a whole, or as a quotation, they tell nothing either."""
+    def __init__(self, common: str = "", labels: Iterable[str] = (), ids: Iterable[str] = ()) -> None:
+        """`labels` are names that have to be shown: as a whole, or as a quotation, they tell nothing either. `ids` are
+        of runs: drawn by chance, as hashes are, so that what they spell is chance."""
+        self._ids = frozenset(ids)
+        self._digests: set[str] = set()
         self._labels = {_folded(each) for each in labels}
         self._common = _folded(common)
         folded = "\0".join((self._common, *self._labels))
@@ -96,9 +113,6 @@ class HiddenTexts:
         # By their first characters, then by their length: many may begin alike.
         self._shorts: dict[str, dict[int, set[str]]] = {}
         self._pieces: set[str] = set()
-
-    def __bool__(self) -> bool:
-        return bool(self._wholes or self._shorts or self._pieces)
 
     def add(self, text: str) -> None:
         """Add one text. One that is too short, or common, is only found where it is the whole of a value."""
@@ -112,6 +126,10 @@ class HiddenTexts:
         else:
             self._pieces.update(set(_pieces_of(folded)) - self._common_pieces)
 
+    def add_digest(self, digest: str) -> None:
+        """Add a digest, in hex, that a guess could be tried against: its first 8 digits are enough for that."""
+        self._digests.add(digest[:_START])
+
     def add_quotable(self, text: str) -> None:
         """Add a text that is only looked for by quotations of it: a short one would be found everywhere."""
         if len(_folded(text)) > QUOTED:
@@ -123,11 +141,11 @@ class HiddenTexts:
 
     def held_by(self, text: str) -> bool:
         """Whether a text holds one of those that are long enough to be told from chance."""
-        if _LOCATOR.search(text):
+        if _LOCATOR.search(text) or any(run[:_START] in self._digests for run in _HEX_RUN.findall(text)):
             return True
         seen: set[str] = set()
         for form in _forms(text):
-            folded = _folded(form)
+            folded = _folded(self._without_chance(form))
             if folded in seen:
                 continue
             seen.add(folded)
@@ -145,14 +163,29 @@ class HiddenTexts:
                 return True
         return False
 
+    def _without_chance(self, text: str) -> str:
+        """A text without hashes and ids of runs: short texts, numbers above all, stand in those by chance."""
+        text = _DIGEST.sub(" ", text)
+        return _ID.sub(lambda found: " " if found[0] in self._ids else found[0], text) if self._ids else text
+
     def _within(self, folded: str) -> bool:
-        shorts, pieces = self._shorts, self._pieces
+        shorts, pieces, length = self._shorts, self._pieces, len(folded)
         if shorts:
-            for at in range(len(folded) - _HEAD + 1):
-                found = shorts.get(folded[at : at + _HEAD])
-                if found is not None and any(folded[at : at + size] in among for size, among in found.items()):
-                    return True
-        return bool(pieces) and any(folded[at : at + _PIECE] in pieces for at in range(len(folded) - _PIECE + 1))
+            heads = shorts.keys() & {folded[at : at + _HEAD] for at in range(length - _HEAD + 1)}
+            if any(_begins(folded, head, shorts[head]) for head in heads):
+                return True
+        windows = map(slice, range(length - _PIECE + 1), range(_PIECE, length + 1))
+        return bool(pieces) and not pieces.isdisjoint(map(folded.__getitem__, windows))
+
+
+def _begins(folded: str, head: str, texts: Mapping[int, set[str]]) -> bool:
+    """Whether one of the texts, by length, stands somewhere that `head` does."""
+    at = folded.find(head)
+    while at >= 0:
+        if any(folded[at : at + size] in among for size, among in texts.items()):
+            return True
+        at = folded.find(head, at + 1)
+    return False
 
 
 def _pieces_of(folded: str) -> Iterator[str]:
