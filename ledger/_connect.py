@@ -21,6 +21,9 @@ BUSY_SECONDS = 60.0
 _IMMUTABLE = "mode=ro&immutable=1"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_FORMAT")
 _MODES: tuple[tuple[str, str | None, object], ...] = (
+    # First of all: a database of somebody else's is left as it is.
+    ("application_id", None, APPLICATION_ID),
+    ("encoding", None, "UTF-8"),
     ("locking_mode", "NORMAL", "normal"),
     ("journal_mode", "WAL", "wal"),
     ("synchronous", "FULL", 2),
@@ -34,8 +37,6 @@ _MODES: tuple[tuple[str, str | None, object], ...] = (
     ("mmap_size", "0", 0),
     # A damaged page is noticed when it is read, not written further.
     ("cell_size_check", "ON", 1),
-    ("encoding", None, "UTF-8"),
-    ("application_id", None, APPLICATION_ID),
 )
 """What a writer sets, and reads back: a mode, what it is set to (None: it is only read), and what it must be then."""
 

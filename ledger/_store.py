@@ -269,6 +269,7 @@ class Ledger:
         except (LedgerError, sqlite3.Error) as blind:
             unknown = AppendFailed(
                 f"{self.path}: {said}; then {blind}, so it isn't known whether this append was written"
+                f"{advice(problem, self.path)}"
             )
             return [unknown] * len(groups)
         return results
