@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ledger._views import as_of, over_views
     from ledger.checkpoints import Made, make_checkpoint
     from ledger.kinds import KINDS, Body
+    from ledger.tree import SigningKey, VerifierKey
 
 __all__ = [
     "KINDS",
@@ -82,9 +83,11 @@ __all__ = [
     "Refused",
     "RunHeld",
     "Salts",
+    "SigningKey",
     "Standing",
     "Superseded",
     "Verdict",
+    "VerifierKey",
     "as_of",
     "export_file",
     "export_full",
@@ -144,6 +147,7 @@ _HOMES = {
     "_views": ("as_of", "over_views"),
     "checkpoints": ("Made", "make_checkpoint"),
     "kinds": ("KINDS", "Body"),
+    "tree": ("SigningKey", "VerifierKey"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

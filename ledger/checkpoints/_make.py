@@ -176,7 +176,8 @@ def _catch_up(ledger: Ledger, found: _Found, key: VerifierKey) -> dict[int, int]
     known = {each.size for each in found.anchors if each.what == "checkpoint"}
     behind = [each for each in found.held if each.checkpoint.size not in known and each.is_by(key)]
     drafts = [_anchor(each.checkpoint, key, bytes(each.signed)) for each in behind]
-    notes = (ledger.body(event) for event in ledger.events(kind="note", run="") if event.body is not None)
+    events = ledger.events(kind="note", run="") if found.lost else ()
+    notes = (ledger.body(event) for event in events if event.body is not None)
     said = {body.text for body in notes if isinstance(body, Note)}
     sizes = [each.checkpoint.size for each in behind]
     for size, seq in found.lost.items():
