@@ -10,6 +10,7 @@ from typing import Any
 
 from ledger._errors import LedgerError, NotFound
 from ledger._lock import run_is_held
+from ledger._schema import RELEASE
 from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
 from ledger._views import over_views
@@ -46,6 +47,11 @@ _AMONG = over_views(
     'SELECT run, name, suite, purpose, status, planned, asked, "limit", epochs, via, candidates, rules, tags, "filter",'
     " NULL AS superseded, NULL AS superseded_by, NULL AS tainted, seq, opened_at, closed_at FROM runs"
     " WHERE run IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"
+)
+_EVERY = over_views("SELECT * FROM runs ORDER BY seq DESC")
+_RELEASE = (
+    "SELECT body ->> '$.release' AS release FROM main.events WHERE kind = 'schema' AND json_valid(body)"
+    " ORDER BY seq DESC LIMIT 1"
 )
 _JSON_COLUMNS = ("candidates", "rules", "tags")
 _SHOWN, _TAGS_SHOWN = 5, 20
@@ -155,9 +161,11 @@ def list_runs(
     accepted, notes = _by_run(ledger, _ACCEPTED, "component"), _by_run(ledger, _NOTES, "text")
     grades = _by_run(ledger, _GRADES, "graded")
     earliest = "" if since is None else since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    rows = (
-        ledger.view("runs", order_by="seq desc") if among is None else ledger.rows(_AMONG, (json.dumps(list(among)),))
-    )
+    if among is not None:
+        rows = ledger.rows(_AMONG, (json.dumps(list(among)),))
+    else:
+        # What a newer release's view of that name has for columns, this one can't know.
+        rows = ledger.rows(_EVERY) if _is_newer(ledger) else ledger.view("runs", order_by="seq desc")
     for row in rows:
         for column in _JSON_COLUMNS:
             if isinstance(row.get(column), str):
@@ -177,6 +185,11 @@ def list_runs(
         row["tainted"] = bool(stands.taints)
         row["taints"] = [mark.taint for mark in stands.taints]
         yield row
+
+
+def _is_newer(ledger: Ledger) -> bool:
+    found = ledger.rows(_RELEASE)
+    return bool(found) and isinstance(found[0]["release"], int) and found[0]["release"] > RELEASE
 
 
 def _by_run(ledger: Ledger, query: str, column: str) -> dict[str, list[str]]:
