@@ -186,6 +186,13 @@ def test_key_new_makes_a_key_that_checkpoint_finds_and_verify_accepts(
     assert "LEDGER_SIGNING_KEY is set" in command("key", "new", "--signing-key", home / "c.key", environ=set_too).out
 
 
+def test_a_key_in_dotenv_is_used_and_shown_by_nothing(signed: Signed, command: Command) -> None:
+    (command.folder / ".env").write_text(f"LEDGER_SIGNING_KEY='{signed.key.secret_text()}'\n")
+    done = command("checkpoint", "--json")
+    assert (done.status, done.json["key"]) == (0, str(signed.key.verifier))
+    assert "PRIVATE" not in done.out + done.err
+
+
 def test_a_pipe_or_a_folder_is_no_key_and_is_not_waited_for(signed: Signed, home: Path) -> None:
     os.mkfifo(home / "pipe", 0o600)
     for name in ("pipe", "."):
