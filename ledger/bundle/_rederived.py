@@ -58,7 +58,7 @@ def rederive(bundle: BundleFile, seen: Seen, cases: Sequence[Case]) -> Rederived
     """
     runs = bundle.about.asked.runs
     total = sum(len(seen.of(kind, run)) for run in runs for kind in _DERIVED)
-    parts = list(_parts(bundle, runs, cases))
+    parts = _parts(bundle, seen, cases)
     if not parts or not isinstance(seen.bodies.get(1), Genesis):
         return Rederived(True, 0, total)
     check = _loaded()
@@ -72,15 +72,15 @@ def rederive(bundle: BundleFile, seen: Seen, cases: Sequence[Case]) -> Rederived
     return Rederived(ok, reproduced, total, tuple(lines))
 
 
-def _parts(bundle: BundleFile, runs: Sequence[str], cases: Sequence[Case]) -> Sequence[Part]:
+def _parts(bundle: BundleFile, seen: Seen, cases: Sequence[Case]) -> list[Part]:
     about = bundle.about
     told: Mapping[str, Told] = about.told or {}
-    if not about.hide:
-        return [Part(run, None, (), None) for run in runs]
+    if not about.hide and all(why == "redacted" for why in seen.hidden.values()):
+        return [Part(run, None, (), None) for run in about.asked.runs]
     drawn = about.reveal.drawn if about.reveal is not None else []
     return [
         Part(run, tuple(sorted(each.cell for each in drawn if each.run == run)), tuple(cases), told.get(run))
-        for run in runs if any(each.run == run for each in drawn)
+        for run in about.asked.runs if any(each.run == run for each in drawn)
     ]  # fmt: skip
 
 
