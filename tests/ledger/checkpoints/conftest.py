@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def signed(tmp_path: Path) -> Signed:
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed; `apt-get install openssl`")
     return Certificates(tmp_path_factory.mktemp("authority"))
 
 
