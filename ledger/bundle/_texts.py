@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import unquote_plus
 
+from blake3 import blake3
+
 __all__ = ["QUOTED", "HiddenTexts", "keys_of", "leaves"]
 
 QUOTED = 36
@@ -24,7 +26,10 @@ QUOTED = 36
 _PIECE, _STRIDE = 24, 12  # a run of _PIECE + _STRIDE - 1 characters holds one piece whole, wherever it begins
 _SHORTEST = 4
 _HEAD = 4
+_FEW_HEADS = 100
 _MOST_UNPACKED = 1 << 26
+_ENTITY = re.compile(r"&(?:#|[A-Za-z]+;)")
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 _PLAIN = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{6,}")
@@ -110,21 +115,24 @@ class HiddenTexts:
         folded = "\0".join((self._common, *self._labels))
         self._common_pieces = {folded[at : at + _PIECE] for at in range(len(folded) - _PIECE + 1)}
         self._wholes: set[str] = set()
-        # By their first characters, then by their length: many may begin alike.
-        self._shorts: dict[str, dict[int, set[str]]] = {}
-        self._pieces: set[str] = set()
+        # Short texts, and pieces of long ones, by their first characters, then by length: many may begin alike.
+        self._texts: dict[str, dict[int, set[str]]] = {}
+        self._brief: set[str] = set()  # two or three letters, of scripts that say much with few
+        self._clean: set[bytes] = set()
 
     def add(self, text: str) -> None:
         """Add one text. One that is too short, or common, is only found where it is the whole of a value."""
         folded = _folded(text)
         if not folded or folded in self._labels:
             return
+        self._clean.clear()
         if len(folded.encode("utf-8", "surrogatepass")) < _SHORTEST or folded in self._common:
             self._wholes.add(folded)
-        elif len(folded) <= QUOTED:
-            self._shorts.setdefault(folded[:_HEAD], {}).setdefault(len(folded), set()).add(folded)
+        elif len(folded) < _HEAD:
+            self._brief.add(folded)
         else:
-            self._pieces.update(set(_pieces_of(folded)) - self._common_pieces)
+            for each in (folded,) if len(folded) <= QUOTED else set(_pieces_of(folded)) - self._common_pieces:
+                self._texts.setdefault(each[:_HEAD], {}).setdefault(len(each), set()).add(each)
 
     def add_digest(self, digest: str) -> None:
         """Add a digest, in hex, that a guess could be tried against: its first 8 digits are enough for that."""
@@ -141,7 +149,7 @@ class HiddenTexts:
 
     def held_by(self, text: str) -> bool:
         """Whether a text holds one of those that are long enough to be told from chance."""
-        if _LOCATOR.search(text) or any(run[:_START] in self._digests for run in _HEX_RUN.findall(text)):
+        if _LOCATOR.search(text) or any(run[:_START] in self._digests for run in _HEX_RUN.findall(text.lower())):
             return True
         seen: set[str] = set()
         for form in _forms(text):
@@ -155,12 +163,16 @@ class HiddenTexts:
 
     def held_by_bytes(self, data: bytes) -> bool:
         """Whether a file holds one of the texts, packed with gzip or zlib or not."""
+        digest = blake3(data).digest()
+        if digest in self._clean:  # the same file, looked into already
+            return False
         for plain in (data, _unpacked(data)):
             if plain and (
                 self.held_by(plain.decode("utf-8", "replace"))
                 or (plain[:2] in (b"\xff\xfe", b"\xfe\xff") and self.held_by(plain.decode("utf-16", "replace")))
             ):
                 return True
+        self._clean.add(digest)
         return False
 
     def _without_chance(self, text: str) -> str:
@@ -169,13 +181,17 @@ class HiddenTexts:
         return _ID.sub(lambda found: " " if found[0] in self._ids else found[0], text) if self._ids else text
 
     def _within(self, folded: str) -> bool:
-        shorts, pieces, length = self._shorts, self._pieces, len(folded)
-        if shorts:
-            heads = shorts.keys() & {folded[at : at + _HEAD] for at in range(length - _HEAD + 1)}
-            if any(_begins(folded, head, shorts[head]) for head in heads):
+        if any(each in folded for each in self._brief):
+            return True
+        grams = {folded[at : at + _HEAD] for at in range(len(folded) - _HEAD + 1)}
+        heads = self._texts.keys() & grams
+        if len(heads) <= _FEW_HEADS:
+            return any(_begins(folded, head, self._texts[head]) for head in heads)
+        for at in range(len(folded) - _HEAD + 1):
+            found = self._texts.get(folded[at : at + _HEAD])
+            if found is not None and any(folded[at : at + size] in among for size, among in found.items()):
                 return True
-        windows = map(slice, range(length - _PIECE + 1), range(_PIECE, length + 1))
-        return bool(pieces) and not pieces.isdisjoint(map(folded.__getitem__, windows))
+        return False
 
 
 def _begins(folded: str, head: str, texts: Mapping[int, set[str]]) -> bool:
@@ -197,16 +213,15 @@ def _pieces_of(folded: str) -> Iterator[str]:
 
 def _forms(text: str) -> Iterator[str]:
     yield text
-    plain = text
-    for _ in range(3):  # JSON in JSON in JSON: a request that carries a tool's arguments
-        if "\\" not in plain:
-            break
-        plain = _unescaped(plain)
-        yield plain
-    if "&" in plain:
-        yield html.unescape(plain)
-    if "%" in plain:
-        yield unquote_plus(plain)
+    if "\\" in text:
+        # JSON; and JSON in JSON in JSON, as a request that carries a tool's arguments is.
+        once = _unescaped(text)
+        yield once
+        yield _unescaped(_unescaped(once))
+    if _ENTITY.search(text):
+        yield html.unescape(text)
+    if _PERCENT.search(text):
+        yield unquote_plus(text)
 
 
 def _unpacked(data: bytes) -> bytes:
