@@ -41,6 +41,11 @@ _BLOB_TYPES = (
     " OR typeof(data) NOT IN ('blob', 'null') ORDER BY seq"
 )
 
+_SCHEMA = (
+    "SELECT type, name, tbl_name, sql, rootpage, typeof(type) || ' ' || typeof(name) || ' ' || typeof(tbl_name) || ' '"
+    " || typeof(sql) || ' ' || typeof(rootpage) FROM main.sqlite_schema"
+)
+
 _Row = tuple[bytes, bytes, bytes, bytes | None]
 
 
@@ -48,7 +53,8 @@ _Row = tuple[bytes, bytes, bytes, bytes | None]
 class Schema:
     """The rows of sqlite_schema as stored, and which of our tables are plain: no scan can be led astray in them.
 
-    `computes` says that a table or an index may hold an expression of somebody else's.
+    `computes` says that a table or an index may hold an expression of somebody else's; `odd` names the rows that hold
+    other types than SQLite writes, or a page for what has none.
     """
 
     rows: tuple[_Row, ...]
@@ -56,6 +62,7 @@ class Schema:
     is_ledger: bool
     as_shipped: bool
     computes: bool
+    odd: tuple[bytes, ...]
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> dict[bytes, int]:
@@ -79,8 +86,8 @@ def read_schema(connection: sqlite3.Connection) -> Schema:
     """Read sqlite_schema. A view, a virtual table or generated columns in our tables' place are never scanned."""
     plain: set[str] = set()
     event_columns: dict[bytes, int] = {}
-    found = connection.execute("SELECT type, name, tbl_name, sql, rootpage FROM main.sqlite_schema").fetchall()
-    for kind, name, _, sql, root in found:
+    found = connection.execute(_SCHEMA).fetchall()
+    for kind, name, _, sql, root, _ in found:
         for table in ("events", "blobs", "edges"):
             if kind != b"table" or name != table.encode():
                 continue
@@ -101,7 +108,14 @@ def read_schema(connection: sqlite3.Connection) -> Schema:
         "events" in plain and (application == APPLICATION_ID or event_columns.keys() >= _EVENT_COLUMNS),
         theirs == tables,
         theirs != tables or not all(_PLAIN_INDEX.fullmatch(sql) for sql in indexes),
+        tuple(rows[place][1] for place, row in enumerate(found) if _is_odd(*row)),
     )
+
+
+def _is_odd(kind: object, _name: object, _table: object, sql: object, root: object, types: bytes) -> bool:
+    if types != b"text text text %b integer" % (b"null" if sql is None else b"text"):
+        return True
+    return kind in (b"view", b"trigger") and root != 0
 
 
 def check_objects(
@@ -115,6 +129,9 @@ def check_objects(
     for table in ("events", "blobs", "edges"):
         if table not in schema.plain:
             findings.add(None, f"the table {table}", "a plain table", "none that can be read")
+    for name in schema.odd:
+        what = f"the row of the schema for {name.decode('utf-8', 'replace')}"
+        findings.add(None, what, "texts, and a page only for what has one", "another type, or a page")
     wanted = _stored(format_objects())
     known = release_objects(release) if release is not None else release_objects(RELEASE)
     newer = release is not None and known is None
