@@ -61,7 +61,7 @@ def parse_checkpoint(data: bytes) -> SignedCheckpoint:
     """Read a checkpoint. Raises BadNote, for extension lines too: a ledger signs none, and nobody could check them."""
     note = parse_note(data)
     lines = note.text.split("\n")
-    if len(lines) != 4 or not all(lines[:3]) or lines[3]:
+    if len(lines) != 4 or not all(lines[:3]):
         raise BadNote(f"expected a checkpoint of three lines (origin, size, root), got {len(lines) - 1}")
     origin, size, root = lines[:3]
     if not _DECIMAL.fullmatch(size) or int(size) > 2**53 - 1:

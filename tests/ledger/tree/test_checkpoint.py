@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -101,6 +102,12 @@ def test_another_index_size_root_or_origin_fails_however_the_checkpoint_is_put_t
         assert text != bytes(signed)
         whole = bytes(Proof(index, hashes, signed)).replace(bytes(signed), text)
         assert not proves(whole, LINES[index]), moved
+
+
+@pytest.mark.parametrize("row", [row for row in vectors("checkpoints") if row["name"].startswith(("no ", "a line"))])
+def test_a_checkpoint_has_three_lines_and_none_is_empty_whoever_signed_it(row: dict[str, Any]) -> None:
+    with pytest.raises(BadNote, match="expected a (checkpoint of three lines|size in decimal)|the checkpoint of"):
+        parse_checkpoint(row["note"])
 
 
 def test_a_log_that_is_not_the_one_meant_proves_nothing_though_the_key_signed_it() -> None:

@@ -153,6 +153,16 @@ def test_a_key_from_a_command_line_may_be_anything(text: str) -> None:
             read(text)
 
 
+def test_a_keys_name_may_be_long_but_not_without_end() -> None:
+    long = SigningKey("x" * 900, KEY.seed)
+    assert VerifierKey.parse(str(long.verifier)) == long.verifier
+    assert SigningKey.parse(long.secret_text()) == long
+    longer = SigningKey("x" * 1000, KEY.seed)
+    for read, text in ((VerifierKey.parse, str(longer.verifier)), (SigningKey.parse, longer.secret_text())):
+        with pytest.raises(BadKey, match="expected a"):
+            read(text)
+
+
 def test_white_space_around_a_key_is_a_files() -> None:
     assert VerifierKey.parse(f" {GO_VERIFIER}\r\n") == VerifierKey.parse(GO_VERIFIER)
     assert SigningKey.parse(GO_SIGNING + "\n") == SigningKey.parse(GO_SIGNING)
