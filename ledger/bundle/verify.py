@@ -229,13 +229,13 @@ class Bundle:
         self.rests[seq] = {each.seq for each in causes if each.kind == "freeze"}.union(*own)
         if body is None:
             self.hidden[seq] = str(why)
-            fits = row["salt"] is None and row["blobs"] == {} and why
+            fits = row["salt"] is None and row["blobs"] == {} and why and isinstance(why, str)
             expect(fits and (why != "redacted" or event.kind not in NEVER_REDACTED), f"event {seq}: hidden, and not")
             return event
         commits(row["salt"], [body.encode()], event.body)
         value = read_json(body)
         named = value.get("blobs", {})
-        expect(set(named) == set(row["blobs"]) and not why, f"event {seq}: other blobs than its body names, or hidden")
+        expect(set(named) == set(row["blobs"]) and why == "", f"event {seq}: other blobs than it names, or hidden")
         for name, blob in row["blobs"].items():
             if blob["file"] is None:
                 expect(blob["salt"] is None and blob["why"], f"event {seq}: the salt of a hidden blob")

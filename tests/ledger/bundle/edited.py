@@ -18,7 +18,9 @@ from ledger._errors import BadBundle
 from ledger.bundle import check_bundle
 from ledger.tree import VerifierKey
 
-__all__ = ["READERS", "Parts", "Reader", "Said", "alone", "ours"]
+__all__ = ["READERS", "SCRIPT", "Parts", "Reader", "Said", "alone", "ours"]
+
+SCRIPT = Path(ledger.bundle.__file__).with_name("verify.py")
 
 
 @dataclass
@@ -94,7 +96,7 @@ Reader = Callable[..., Said]
 
 
 def _module() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("verify_alone", Path(ledger.bundle.__file__).with_name("verify.py"))
+    spec = importlib.util.spec_from_file_location("verify_alone", SCRIPT)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -104,7 +106,7 @@ def _module() -> ModuleType:
 _ALONE = _module()
 
 
-def alone(path: Path, *keys: VerifierKey, seed: str | None = None) -> Said:
+def alone(path: Path, *keys: VerifierKey | str, seed: str | None = None) -> Said:
     """verify.py, which knows nothing of us. What it raises is a traceback to its user, and fails the test."""
     arguments = [str(path), *(f"--key={key}" for key in keys), *([f"--seed={seed}"] if seed is not None else [])]
     out = io.StringIO()
