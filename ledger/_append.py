@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ledger._drafts import Prepared, seal
-from ledger._errors import LedgerError, Refused
+from ledger._errors import AppendFailed, LedgerError, Refused
 from ledger._event import GENESIS_PREV, Event, causes_text, now_text
 
 __all__ = ["append_all", "append_within"]
@@ -60,7 +60,8 @@ def append_all(connection: sqlite3.Connection, groups: Sequence[Sequence[Prepare
     stop the others. On return everything accepted is durable. Raises sqlite3.Error when SQLite could not do it; then
     nothing of it was written, except perhaps when COMMIT itself failed; settling that is the caller's part.
     """
-    assert not connection.in_transaction, "an append starts outside any transaction"
+    if connection.in_transaction:
+        raise AppendFailed("an append starts outside any transaction, and one is open; nothing was written")
     # Savepoints make SQLite keep a second journal, so they are only for the rare case that something is refused.
     try:
         results = _commit(connection, groups, apart=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -16,8 +17,18 @@ from ledger import (
     Draft,
     Ledger,
 )
+from ledger._reasons import advice
 from ledger.kinds import Note
-from tests.ledger.test_store import assert_consistent, note, texts
+from tests.ledger.ledgers import settle
+from tests.ledger.test_store import (
+    as_nobody,
+    assert_consistent,
+    note,
+    open_folder,  # pyright: ignore[reportUnusedImport]
+    texts,
+)
+
+__all__ = ["open_folder"]
 
 
 def test_a_full_disk_loses_nothing_and_later_appends_work(path: Path) -> None:
@@ -117,3 +128,74 @@ def test_a_ledger_whose_file_is_gone_says_that_it_cannot_know(path: Path) -> Non
         path.unlink()
         with pytest.raises(AppendFailed, match="it isn't known whether this append was written"):
             ledger_.append(note("x"))
+
+
+# Each cause has its sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("SQLITE_FULL", r"are free in .*make room there, then go on \(a run that was stopped: `harness resume`\)"),
+        ("SQLITE_READONLY", "may not be written.*give the right to write back"),
+        ("SQLITE_READONLY_DBMOVED", "moved or replaced while it was open"),
+        ("SQLITE_CANTOPEN", "may not be written"),
+        ("SQLITE_IOERR_WRITE", r"the disk or its file system failed \(SQLITE_IOERR_WRITE\)"),
+        ("SQLITE_BUSY", "another program keeps the ledger locked"),
+        ("SQLITE_CORRUPT", "damaged: keep it as it is, see what `ledger verify` says"),
+        ("SQLITE_NOMEM", "no memory left"),
+    ],
+)
+def test_a_failure_says_what_it_was_and_what_to_do(path: Path, name: str, said: str) -> None:
+    problem = sqlite3.OperationalError("it failed")
+    problem.sqlite_errorname = name
+    with Ledger.open(path) as ledger_:
+        flaky(ledger_, problem, after=False)
+        with pytest.raises(AppendFailed, match=rf"it failed; nothing of this append was written; .*{said}") as failed:
+            ledger_.append(note("lost"))
+        assert "\n" not in str(failed.value)
+        ledger_.append(note("after"))
+    assert texts(path) == ["after"]
+
+
+def test_a_disk_that_is_really_full_is_said_to_be(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = sqlite3.OperationalError("database or disk is full")
+    problem.sqlite_errorname = "SQLITE_FULL"
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: shutil._ntuple_diskusage(100, 93, 7))  # type: ignore[attr-defined]
+    assert advice(problem, path).startswith(f"; make room: 7 bytes are free in {path.parent}")
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: open("/no such place"))  # noqa: SIM115, PTH123
+    assert advice(problem, path).startswith("; make room where ledger.db is")
+    assert advice(ValueError("x"), path) == advice(sqlite3.OperationalError("x"), path) == ""
+
+
+def test_temporary_files_of_a_writer_need_no_room_anywhere(path: Path) -> None:
+    with Ledger.open(path) as ledger_:
+        ledger_.append(note("x"))
+        assert ledger_._writer is not None
+        assert ledger_._writer.execute("PRAGMA temp_store").fetchone() == (2,)
+
+
+LOST = """
+import shutil, sqlite3
+shutil.copyfile(sys.argv[1], sys.argv[2] + "/ledger.db")
+path = sys.argv[2] + "/ledger.db"
+with Ledger.open(path) as ledger:
+    ledger.append(Draft(Note(text="mine")))
+    ledger._writer.close(); ledger._writer = None
+    os.chmod(path, 0o444)
+    try: ledger.append(Draft(Note(text="lost")))
+    except LedgerError as refused: print(type(refused).__name__, refused)
+    os.chmod(path, 0o644)
+    print(ledger.append(Draft(Note(text="after")))[0].seq, verify(ledger.path).verdict)
+"""
+
+
+def test_a_right_that_is_lost_while_a_ledger_is_open_is_said_and_nothing_is_lost(path: Path, open_folder: Path) -> None:
+    settle(path)
+    (open_folder / "in.db").write_bytes(path.read_bytes())
+    open_folder.chmod(0o777)
+    refused, after = as_nobody(LOST, str(open_folder / "in.db"), str(open_folder))
+    assert refused.startswith("AppendFailed")
+    assert "nothing" in refused
+    assert "give the right to write back" in refused
+    assert after == "4 CONSISTENT"
