@@ -106,7 +106,7 @@ def test_another_index_size_root_or_origin_fails_however_the_checkpoint_is_put_t
 
 @pytest.mark.parametrize("row", [row for row in vectors("checkpoints") if row["name"].startswith(("no ", "a line"))])
 def test_a_checkpoint_has_three_lines_and_none_is_empty_whoever_signed_it(row: dict[str, Any]) -> None:
-    with pytest.raises(BadNote, match="expected a (checkpoint of three lines|size in decimal)|the checkpoint of"):
+    with pytest.raises(BadNote, match=r"expected a (checkpoint of three lines|size in decimal)|the checkpoint of"):
         parse_checkpoint(row["note"])
 
 
