@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ledger._errors import AppendFailed, LedgerExists, NotALedger
 from ledger._files import claim_name, sync_file, sync_folder
+from ledger._reasons import advice
 from ledger._store import Ledger
 from ledger.checkpoints._files import checkpoint_folder
 
@@ -38,12 +39,14 @@ def snapshot(ledger: Ledger, target: str | os.PathLike[str]) -> tuple[int, str]:
         copy = sqlite3.connect(made, isolation_level=None)
         try:
             copy.execute("PRAGMA synchronous=FULL")
+            # Nobody else knows of the copy, and without memory to share it can be made on a network file system, too.
+            copy.execute("PRAGMA locking_mode=EXCLUSIVE").fetchall()
             ledger.backup(copy)
             seq, digest = copy.execute("SELECT seq, hash FROM main.events ORDER BY seq DESC LIMIT 1").fetchone()
             # The copy carries the mode of the original; whatever its log holds must be in the one file that moves.
             copy.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as problem:
-            raise AppendFailed(f"{path}: {problem}; no snapshot was made") from None
+            raise AppendFailed(f"{path}: {problem}; no snapshot was made{advice(problem, path)}") from None
         finally:
             copy.close()
         with made.open("rb+") as file:
