@@ -64,7 +64,7 @@ def import_full(source: IO[bytes], name: str, target: str | os.PathLike[str]) ->
         raise NotALedger(f"there is no folder {path.parent}; make it first")
     refuse_network(path)
     try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".ledger-") as folder:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".ledger-", ignore_cleanup_errors=True) as folder:
             made = Path(folder) / "new.db"
             imported = _Builder(source, name).build(made)
             verdict = verify(made)

@@ -34,7 +34,7 @@ def snapshot(ledger: Ledger, target: str | os.PathLike[str]) -> tuple[int, str]:
             raise LedgerExists(f"{each} exists already; a snapshot never writes over a file, so name another")
     if not path.parent.is_dir():
         raise NotALedger(f"there is no folder {path.parent}; make it first")
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".ledger-") as folder:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".ledger-", ignore_cleanup_errors=True) as folder:
         made = Path(folder) / "copy.db"
         copy = sqlite3.connect(made, isolation_level=None)
         try:

@@ -123,7 +123,10 @@ class Ledger:
             ) from None
         drafts = [Draft(genesis), Draft(Schema(release=RELEASE, digest=release.digest))]
         try:
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=".ledger-") as folder:
+            # What can't be cleared away is no reason to say that there is no ledger, once it has its name.
+            with tempfile.TemporaryDirectory(
+                dir=target.parent, prefix=".ledger-", ignore_cleanup_errors=True
+            ) as folder:
                 made = Path(folder) / "new.db"
                 _make_file(made, [prepare(draft) for draft in drafts])
                 claim_name(made, target)
