@@ -25,22 +25,24 @@ def rederive(ledger: Ledger, part: Part) -> Rederived:
     """Derive again what `part` names. A run that nobody can derive again, a probe for one, is said to be none."""
     try:
         if part.cells is None:
-            return _said(part, check_run(ledger, part.run, joined=False), [])
+            return _said(part, check_run(ledger, part.run, joined=False))
         cases, problems = _cases(ledger, part)
-        return _said(part, check_cells(ledger, part.run, _plan(ledger, part), cases, part.cells), problems)
+        if problems:
+            return Rederived(False, 0, 0, tuple(problems))
+        return _said(part, check_cells(ledger, part.run, _plan(ledger, part), cases, part.cells))
     except (HarnessError, LedgerError) as problem:
         # Where a draw was asked for, what can't be derived again is a failure; else it is said.
         return Rederived(part.cells is None, 0, 0, (f"run {part.run} was not derived again: {problem}",))
 
 
-def _said(part: Part, found: Checked, problems: list[str]) -> Rederived:
+def _said(part: Part, found: Checked) -> Rederived:
     differences = [each for rules in found.rules for each in rules.differences] + list(found.strays)
     lines = [f"run {part.run}, {rules.sentence()}" for rules in found.rules]
-    lines += problems + [each.sentence() for each in differences[:_MOST_SHOWN]]
+    lines += [each.sentence() for each in differences[:_MOST_SHOWN]]
     if len(differences) > _MOST_SHOWN:
         lines.append(f"and {len(differences) - _MOST_SHOWN} more that are derived otherwise")
     unfit = any(rules.fault for rules in found.rules) and part.cells is not None
-    return Rederived(not differences and not problems and not unfit, found.reproduced, found.total, tuple(lines))
+    return Rederived(not differences and not unfit, found.reproduced, found.total, tuple(lines))
 
 
 def _plan(ledger: Ledger, part: Part) -> Plan:

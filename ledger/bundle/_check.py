@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from ledger._canonical import load
 from ledger._errors import BadBundle, BadNote, LedgerError
 from ledger._screen import printable
 from ledger.bundle._known import reader_source
@@ -201,6 +202,17 @@ class _Check:
             return
         if not self.rederived.ok:
             self.problems.add("deriving again", "something that is recorded doesn't follow from what it rests on")
+            return
+        reveal = self.bundle.about.reveal
+        drawn = {(each.run, each.cell) for each in reveal.drawn} if reveal is not None else set[tuple[str, int]]()
+        wanted = sum(line.kind in ("parse", "confirm", "score") and (line.run, line.cell) in drawn
+                     for line in self.seen.events.values())  # fmt: skip
+        if self.rederived.reproduced < wanted:
+            short = wanted - self.rederived.reproduced
+            self.partly.append(
+                f"of what was drawn, {short} of {wanted} derivations could not be made again (a rule set or a reply is"
+                " hidden or withheld, or a judge's grade stands there): PROVED IN PART"
+            )
 
     def timestamps(self, note: bytes, roots: Sequence[Path]) -> None:
         """Each timestamp over the checkpoint's bytes, by the roots that were given."""
@@ -254,7 +266,8 @@ def _is_our_readme(bundle: BundleFile, seen: Seen, at: Checkpoint) -> bool:
     about = bundle.about
     cells = sum(len(seen.of("cell", run)) for run in about.asked.runs) if about.reveal is not None else 0
     made = readme(
-        origin=at.origin, size=at.size, root=to_base64(at.root), bundle=about.model_dump(), places=places,
+        origin=at.origin, size=at.size, root=to_base64(at.root), places=places,
+        bundle=load(bundle.whole("bundle.json")),
         redacted=redacted, cells=cells, unread=(),
     )  # fmt: skip
     return text == made or (text.startswith(made) and _UNREAD.fullmatch(text.removeprefix(made)) is not None)
