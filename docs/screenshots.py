@@ -164,6 +164,7 @@ def main() -> None:
         here = Path(folder)
         (here / "made").mkdir()
         history = Path(shutil.copyfile(ROOT / "ledger.db", here / "history.db"))
+        shutil.copytree(ROOT / "ledger.db.checkpoints", here / "history.db.checkpoints")
         states = interesting(here / "made").rename(here / "states.db")
         thousand = here / "thousand.db"
         make_ledger(thousand, 9_000).close()

@@ -31,6 +31,11 @@ WARNING = (
 _PIECE = 65_536
 
 
+def _environment() -> dict[str, str]:
+    """Our environment, without the key that signs checkpoints: no candidate has a use for it."""
+    return {name: value for name, value in os.environ.items() if name != "LEDGER_SIGNING_KEY"}
+
+
 def split_command(text: str) -> list[str]:
     """The argument list of a command line, split as a shell would, with no shell involved. Raises EngineError."""
     try:
@@ -67,7 +72,7 @@ class CommandEngine:
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._argv, stdin=asyncio.subprocess.PIPE, stdout=slave, stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
+                start_new_session=True, env=_environment(),
             )  # fmt: skip
         except OSError as problem:
             os.close(master)

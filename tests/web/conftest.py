@@ -29,8 +29,10 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project's own history."""
-    return Path(shutil.copyfile(ROOT / "ledger.db", tmp_path_factory.mktemp("history") / "history.db"))
+    """A copy of the project's own history, and of its checkpoints."""
+    folder = tmp_path_factory.mktemp("history")
+    shutil.copytree(ROOT / "ledger.db.checkpoints", folder / "history.db.checkpoints")
+    return Path(shutil.copyfile(ROOT / "ledger.db", folder / "history.db"))
 
 
 @pytest.fixture(scope="session")

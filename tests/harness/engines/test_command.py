@@ -49,6 +49,18 @@ def test_the_bytes_of_the_terminal_are_kept_as_they_came(tmp_path: Path) -> None
     assert row["data"] == b'\x1b[32m{"proposals": []}\x1b[0m'
 
 
+def test_the_key_that_signs_checkpoints_is_not_handed_to_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEDGER_SIGNING_KEY", "a secret")
+    monkeypatch.setenv("OF_NO_SECRET", "handed on")
+    reasons(
+        tmp_path, "import os, sys; sys.stdin.read(); print({k for k in os.environ if 'LEDGER_S' in k or 'OF_NO' in k})"
+    )
+    (row, *_) = rows(tmp_path / "ledger.db", "SELECT data FROM blobs JOIN events USING (seq) WHERE kind = 'response'")
+    assert row["data"].strip() == b"{'OF_NO_SECRET'}"
+
+
 @pytest.mark.parametrize("code", ["raise SystemExit(3)", "import os; os.abort()"])
 def test_a_program_that_fails_is_an_error_and_never_an_answer(code: str, tmp_path: Path) -> None:
     found = reasons(tmp_path, code, "--max-retries", "0", expect=3)
