@@ -11,7 +11,7 @@ from typing import Any
 from ledger._errors import LedgerError
 from ledger._event import Event
 from ledger._store import Ledger
-from ledger.bundle._holds import Word, free_texts, hidden_by
+from ledger.bundle._holds import Word, free_texts, hidden_by, prose
 from ledger.bundle._known import Known
 from ledger.bundle._select import Selection, pages
 
@@ -76,6 +76,8 @@ def _of(
         free = free_texts(event.kind, body)
         if known.texts.held_by(str(free)) or any(map(known.texts.is_one, free.values)):
             return HELD, {}
+        if any(map(known.texts.names_one, prose(event.kind, body))):
+            return HELD, {}
     blobs: Mapping[str, Any] = body.get("blobs", {})
     if not blobs:
         return "", {}
@@ -99,6 +101,6 @@ def _of(
 
 def _holds(ledger: Ledger, event: Event, name: str, known: Known) -> bool:
     try:
-        return known.texts.held_by_bytes(ledger.blob(event, name))
+        return known.texts.held_by_bytes(ledger.blob(event, name), known.apart if event.kind == "freeze" else ())
     except LedgerError:
         return True

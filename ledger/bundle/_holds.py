@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
-__all__ = ["HIDEABLE", "HOLDS", "FreeTexts", "Word", "free_texts", "hidden_by"]
+__all__ = ["HIDEABLE", "HOLDS", "FreeTexts", "Word", "free_texts", "hidden_by", "prose"]
 
 Word = Literal["gold", "prompts", "replies"]
 HIDEABLE: tuple[Word, ...] = ("gold", "prompts", "replies")
@@ -52,6 +52,14 @@ HOLDS: Mapping[str, frozenset[Word]] = MappingProxyType(
 )
 """By kind, the words of `--hide` under which its body and blobs are hidden, whatever they say."""
 
+# What people write in sentences of their own.
+_PROSE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "plan": ("name", "tags"), "supersede": ("reason",), "taint": ("reason",), "clear": ("reason",),
+        "publish": ("to",), "redact": ("category", "reason"), "close": ("reason",),
+    }
+)  # fmt: skip
+
 # Words out of lists that the harness and the rule sets fix: they are the same whatever was asked and answered.
 _FIXED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -92,6 +100,13 @@ class FreeTexts:
     def __str__(self) -> str:
         # Nothing that is compared holds U+0000, so that no text is found across two of these.
         return "\0".join((*self.values, *self.keys))
+
+
+def prose(kind: str, body: Mapping[str, Any]) -> list[str]:
+    """The sentences of a body, in which a common word is somebody's own."""
+    found = FreeTexts()
+    _walk([body.get(name) for name in _PROSE.get(kind, ())], frozenset(), found)
+    return found.values
 
 
 def free_texts(kind: str, body: Mapping[str, Any]) -> FreeTexts:

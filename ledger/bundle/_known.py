@@ -12,11 +12,11 @@ from typing import Any
 from ledger._errors import LedgerError
 from ledger._event import Event
 from ledger._store import Ledger
-from ledger.bundle._draw import case_lines
+from ledger.bundle._draw import DrawnCase, case_lines
 from ledger.bundle._holds import Word
 from ledger.bundle._readme import FIXED_WORDS
 from ledger.bundle._select import pages
-from ledger.bundle._texts import HiddenTexts, keys_of, leaves
+from ledger.bundle._texts import HiddenTexts, folded_words, keys_of, leaves
 from ledger.kinds import KINDS, BlobRef, Masked, PlanCandidate, PlanFixture, PlanMetric, PlanRules, TallyMetric, Target
 
 __all__ = ["Known", "known_texts", "reader_source"]
@@ -37,15 +37,27 @@ _METRICS = (
 
 @dataclass
 class Known:
-    """What must not be shown. `unread` are the freezes whose file is withheld, so that nobody knows its texts."""
+    """What must not be shown. `apart` are words that may stand in frozen files nevertheless: those of the program's own
+    sources, which a rule set's sources are made of, those that answer several cases, and those of drawn cases.
+    `unread` are the freezes whose file is withheld, so that nobody knows its texts."""
 
     texts: HiddenTexts
+    apart: set[str] = field(default_factory=set[str])
     unread: list[int] = field(default_factory=list[int])
 
 
 def reader_source() -> bytes:
     """`verify.py`, as it goes into every bundle."""
     return (files("ledger.bundle") / "verify.py").read_bytes()
+
+
+def _program_words() -> set[str]:
+    """The words of this package's sources: they were written before any case, and anybody can read them."""
+    found: set[str] = set()
+    for each in files("ledger").iterdir():
+        if each.name.endswith(".py"):
+            found |= folded_words(each.read_text("utf-8"))
+    return found
 
 
 def _common(ledger: Ledger, size: int) -> str:
@@ -56,25 +68,34 @@ def _common(ledger: Ledger, size: int) -> str:
 
 
 def known_texts(
-    ledger: Ledger, size: int, hide: frozenset[Word], *, seqs: Sequence[int] = (), revealed: bool = False
+    ledger: Ledger,
+    size: int,
+    hide: frozenset[Word],
+    *,
+    seqs: Sequence[int] = (),
+    drawn: Sequence[DrawnCase] | None = None,
 ) -> Known:
     """The texts of every fixture and template that was frozen, as far as `hide` says.
 
-    A template isn't looked for where cells are `revealed`: their requests show it. A drawn case's texts still are,
+    A template isn't looked for where cells are `drawn`: their requests show it. A drawn case's texts still are,
     because what is short may be another case's too. `seqs` are the events of the bundle; the values read out of their
     replies are hidden with those.
     """
     if not hide:
         return Known(HiddenTexts())
     labels = [str(row["label"]) for row in ledger.rows(_LABELS, (size,))]
-    known = Known(HiddenTexts(_common(ledger, size), labels, [str(row["run"]) for row in ledger.rows(_RUNS, (size,))]))
+    shown = {word for case in drawn or () for word in folded_words(case.line)}
+    known = Known(
+        HiddenTexts(_common(ledger, size), labels, [str(row["run"]) for row in ledger.rows(_RUNS, (size,))]),
+        shown | _program_words(),
+    )
     wanted = [name for word, name in (("gold", "gold"), ("prompts", "input")) if word in hide]
     if wanted:
         fixtures = [event for event in ledger.events(kind="freeze") if event.seq <= size]
         for event in fixtures:
             _add_cases(ledger, event, wanted, known)
         for event in fixtures:
-            _add_template(ledger, event, known, hidden="prompts" in hide, revealed=revealed)
+            _add_template(ledger, event, known, hidden="prompts" in hide, revealed=drawn is not None)
     if "replies" in hide:
         for event in pages(ledger, seqs):
             if event.kind == "parse" and event.body is not None:
@@ -93,13 +114,18 @@ def _add_cases(ledger: Ledger, event: Event, wanted: Sequence[str], known: Known
         return
     _add_digests(body, known.texts)
     keys: Counter[str] = Counter()
+    words: Counter[str] = Counter()
     cases = 0
     for _, _, case in case_lines(ledger, event):
         cases += 1
         for name in wanted:
             keys.update(keys_of(case.get(name)))
-            for text in leaves(case.get(name)):
+            said = set(leaves(case.get(name)))
+            words.update(word for text in said for word in folded_words(text) if word == text.casefold())
+            for text in said:
                 known.texts.add(text)
+    # A word that is the answer to several cases is one of a list, which rules name.
+    known.apart |= {word for word, count in words.items() if count > 1}
     # Keys that every case has are the form that answers are written in; others say something.
     for key, count in keys.items():
         if count < cases:

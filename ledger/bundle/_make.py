@@ -171,7 +171,7 @@ class _Plan:
         self.whole = revealed(ledger, self.selection, self.drawn)
         self.cases = drawn_cases(ledger, self.selection, self.drawn)
         self.known: Known = known_texts(
-            ledger, cover.size, wanted.hide, seqs=self.selection.seqs, revealed=bool(self.drawn)
+            ledger, cover.size, wanted.hide, seqs=self.selection.seqs, drawn=self.cases if self.drawn else None
         )
         self.decisions: Decisions = decide(ledger, self.selection, wanted.hide, self.known, self.whole)
         if wanted.report is not None and asked.report is not None and self.decisions.why(asked.report):
@@ -234,7 +234,7 @@ class _Plan:
             for name in json.loads(event.body or "{}").get("blobs", {})
         )
         reread(
-            made, self.texts, reader=contents.reader, shown_whole=self.whole, seed=self.wanted.seed, ours=ours
+            made, self.known, reader=contents.reader, shown_whole=self.whole, seed=self.wanted.seed, ours=ours
         )  # fmt: skip
 
 

@@ -96,10 +96,15 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> list[str]:
         return [_NO_CLAIMS]
     lines = [_CLAIMS, "| run | rules | candidate | metric | k/n | planned |", "| --- | --- | --- | --- | ---: | ---: |"]
     for each in claims:
-        counted = f"{each['k']}/{each['n']}" if each["kind"] == "rate" else f"{each['total']} over {each['n']}"
+        counted = f"{each['k']}/{each['n']}" if each["kind"] == "rate" else f"{_number(each['total'])} over {each['n']}"
         cells = (each["run"], each["rules"], each["candidate"], each["metric"])
         lines.append(f"| {' | '.join(f'`{_cell(cell)}`' for cell in cells)} | {counted} | {each['planned']} |")
     return [*lines, ""]
+
+
+def _number(value: float | None) -> str:
+    """A total as people write it: the same whether a reader takes 1 for a whole number or not."""
+    return "none" if value is None else f"{value:.12g}"
 
 
 def _cell(text: object) -> str:

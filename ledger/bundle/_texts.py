@@ -13,13 +13,13 @@ import json
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast
 from urllib.parse import unquote_plus
 
 from blake3 import blake3
 
-__all__ = ["QUOTED", "HiddenTexts", "keys_of", "leaves"]
+__all__ = ["QUOTED", "HiddenTexts", "folded_words", "keys_of", "leaves"]
 
 QUOTED = 36
 """Any quotation of so many characters of a longer text is found."""
@@ -28,6 +28,7 @@ _SHORTEST = 4
 _HEAD = 4
 _FEW_HEADS = 100
 _MOST_UNPACKED = 1 << 26
+_WORD = re.compile(r"\w+")
 _ENTITY = re.compile(r"&(?:#|[A-Za-z]+;)")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
@@ -70,6 +71,11 @@ def keys_of(value: Any) -> set[str]:
 def _folded(text: str) -> str:
     """What a text is compared by: one form of each letter, no capitals, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def folded_words(text: str) -> set[str]:
+    """The words of a text as texts are compared."""
+    return set(_WORD.findall(_folded(text)))
 
 
 def _unescaped(text: str) -> str:
@@ -147,8 +153,13 @@ class HiddenTexts:
         """Whether a whole value is one of the texts that are too short or too common to be looked for within others."""
         return bool(self._wholes) and any(_folded(form) in self._wholes for form in _forms(value))
 
-    def held_by(self, text: str) -> bool:
-        """Whether a text holds one of those that are long enough to be told from chance."""
+    def names_one(self, prose: str) -> bool:
+        """Whether a sentence that somebody wrote has one of the common texts among its words."""
+        words = {_folded(each) for form in _forms(prose) for each in _WORD.findall(form)}
+        return any(len(each) >= _SHORTEST for each in self._wholes & words)
+
+    def held_by(self, text: str, apart: Collection[str] = ()) -> bool:
+        """Whether a text holds one of those that are long enough to be told from chance; but for those in `apart`."""
         if _LOCATOR.search(text) or any(run[:_START] in self._digests for run in _HEX_RUN.findall(text.lower())):
             return True
         seen: set[str] = set()
@@ -157,19 +168,19 @@ class HiddenTexts:
             if folded in seen:
                 continue
             seen.add(folded)
-            if self._within(folded):
+            if self._within(folded, apart):
                 return True
-        return self._within(_folded(_decoded(text)))
+        return self._within(_folded(_decoded(text)), apart)
 
-    def held_by_bytes(self, data: bytes) -> bool:
-        """Whether a file holds one of the texts, packed with gzip or zlib or not."""
-        digest = blake3(data).digest()
+    def held_by_bytes(self, data: bytes, apart: Collection[str] = ()) -> bool:
+        """Whether a file holds one of the texts but for those in `apart`, packed with gzip or zlib or not."""
+        digest = blake3(data).digest() + bool(apart).to_bytes()
         if digest in self._clean:  # the same file, looked into already
             return False
         for plain in (data, _unpacked(data)):
             if plain and (
-                self.held_by(plain.decode("utf-8", "replace"))
-                or (plain[:2] in (b"\xff\xfe", b"\xfe\xff") and self.held_by(plain.decode("utf-16", "replace")))
+                self.held_by(plain.decode("utf-8", "replace"), apart)
+                or (plain[:2] in (b"\xff\xfe", b"\xfe\xff") and self.held_by(plain.decode("utf-16", "replace"), apart))
             ):
                 return True
         self._clean.add(digest)
@@ -180,25 +191,34 @@ class HiddenTexts:
         text = _DIGEST.sub(" ", text)
         return _ID.sub(lambda found: " " if found[0] in self._ids else found[0], text) if self._ids else text
 
-    def _within(self, folded: str) -> bool:
+    def _within(self, folded: str, apart: Collection[str]) -> bool:
         if any(each in folded for each in self._brief):
             return True
         grams = {folded[at : at + _HEAD] for at in range(len(folded) - _HEAD + 1)}
         heads = self._texts.keys() & grams
         if len(heads) <= _FEW_HEADS:
-            return any(_begins(folded, head, self._texts[head]) for head in heads)
+            return any(_begins(folded, head, self._texts[head], apart) for head in heads)
         for at in range(len(folded) - _HEAD + 1):
             found = self._texts.get(folded[at : at + _HEAD])
-            if found is not None and any(folded[at : at + size] in among for size, among in found.items()):
+            if found is not None and _stands(folded, at, found, apart):
                 return True
         return False
 
 
-def _begins(folded: str, head: str, texts: Mapping[int, set[str]]) -> bool:
-    """Whether one of the texts, by length, stands somewhere that `head` does."""
+def _stands(folded: str, at: int, texts: Mapping[int, set[str]], apart: Collection[str]) -> bool:
+    """Whether one of the texts, by length, stands at this place."""
+    for size, among in texts.items():
+        here = folded[at : at + size]
+        if here in among and here not in apart:
+            return True
+    return False
+
+
+def _begins(folded: str, head: str, texts: Mapping[int, set[str]], apart: Collection[str]) -> bool:
+    """Whether one of the texts stands somewhere that `head` does."""
     at = folded.find(head)
     while at >= 0:
-        if any(folded[at : at + size] in among for size, among in texts.items()):
+        if _stands(folded, at, texts, apart):
             return True
         at = folded.find(head, at + 1)
     return False

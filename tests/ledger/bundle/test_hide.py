@@ -12,7 +12,7 @@ import pytest
 
 from ledger import Draft, kinds
 from ledger._errors import Refused
-from ledger.bundle._known import known_texts
+from ledger.bundle._known import Known, known_texts
 from ledger.bundle._reread import reread
 from ledger.bundle._texts import HiddenTexts
 from tests.ledger.bundle.bundled import GOLDS, PROMPTS, TEMPLATE, Bundled, bundled
@@ -199,13 +199,15 @@ def test_a_score_that_names_a_word_of_the_gold_is_hidden_and_its_claim_is_left_i
     assert all(not row["why"] for seq, row in bundle.events.items() if row["at"]["kind"] == "score" and seq != last)
 
 
-def test_a_word_that_stands_in_every_bundle_hides_only_what_is_that_word(tmp_path: Path) -> None:
+def test_a_word_that_stands_in_every_bundle_hides_only_what_is_that_word() -> None:
     texts = HiddenTexts("it is true that all is proved")
     texts.add("true")
     texts.add("no")
     assert texts.is_one("True")
     assert texts.is_one("no")
     assert not texts.held_by("it is true, and no other")
+    assert texts.names_one("I say it's True")
+    assert not texts.names_one("untrue, and no other")
 
 
 def test_the_last_look_refuses_a_zip_that_holds_a_text_and_names_the_member(
@@ -214,14 +216,16 @@ def test_the_last_look_refuses_a_zip_that_holds_a_text_and_names_the_member(
     texts = HiddenTexts()
     texts.add("openai/second")
 
-    def look(path: Path, looked_for: HiddenTexts) -> None:
-        reread(path, looked_for, reader=hidden.members["verify.py"], shown_whole=frozenset(), seed=None, ours=frozenset())
+    def look(path: Path, looked_for: Known) -> None:
+        reread(
+            path, looked_for, reader=hidden.members["verify.py"], shown_whole=frozenset(), seed=None, ours=frozenset()
+        )
 
     with pytest.raises(Refused, match=r"README\.md of the bundle would hold a text that is to be hidden"):
-        look(hidden.path, texts)
+        look(hidden.path, Known(texts))
     with ledger.ledger() as read:
         known = known_texts(read, 226, frozenset({"gold", "prompts"}))
-    look(hidden.path, known.texts)
+    look(hidden.path, known)
 
 
 def test_a_withheld_file_of_cases_is_named_since_nobody_can_look_for_its_texts(tmp_path: Path) -> None:
