@@ -74,7 +74,9 @@ def _of(
         if words and event.seq != selection.asked.report:
             return "hidden: " + ", ".join(sorted(words)), {}
         free = free_texts(event.kind, body)
-        if known.texts.held_by(str(free)) or any(map(known.texts.is_one, free.values)):
+        # What a rule set is called is in its label too, which is shown with every score.
+        values = free.values if event.kind != "freeze" else ()
+        if known.texts.held_by(str(free)) or any(map(known.texts.is_one, values)):
             return HELD, {}
         if any(map(known.texts.names_one, prose(event.kind, body))):
             return HELD, {}

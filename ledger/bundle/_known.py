@@ -54,9 +54,13 @@ def reader_source() -> bytes:
 def _program_words() -> set[str]:
     """The words of this package's sources: they were written before any case, and anybody can read them."""
     found: set[str] = set()
-    for each in files("ledger").iterdir():
-        if each.name.endswith(".py"):
-            found |= folded_words(each.read_text("utf-8"))
+    folders = [files("ledger")]
+    while folders:
+        for each in folders.pop().iterdir():
+            if each.is_dir():
+                folders.append(each)
+            elif each.name.endswith(".py"):
+                found |= folded_words(each.read_text("utf-8"))
     return found
 
 
@@ -124,8 +128,9 @@ def _add_cases(ledger: Ledger, event: Event, wanted: Sequence[str], known: Known
             words.update(word for text in said for word in folded_words(text) if word == text.casefold())
             for text in said:
                 known.texts.add(text)
-    # A word that is the answer to several cases is one of a list, which rules name.
-    known.apart |= {word for word, count in words.items() if count > 1}
+    # A word that answers several cases is one of a list, which rules name; so is a name put together of common words.
+    known.apart |= {word for word, count in (words + keys).items() if count > 1}
+    known.apart |= {word for word in words if "_" in word and known.apart.issuperset(word.split("_"))}
     # Keys that every case has are the form that answers are written in; others say something.
     for key, count in keys.items():
         if count < cases:

@@ -243,6 +243,7 @@ LEDGER: dict[str, list[list[object]]] = {
     "key": [["new", "--signing-key", "keys/a.key"], ["show", "--signing-key", "keys/a.key"]],
     "checkpoint": [["--signing-key", "keys/a.key"], ["--signing-key", "keys/a.key", "--json"]],
     "anchor": [["rfc3161", "--url", "http://127.0.0.1:9/"]],
+    "bundle": [[RUN, "-o", "evidence.zip"], [11, "-o", "one.tlog-proof", "--json"]],
     "stats": [[], ["--json"]],
     "serve": [["--static", "pages", "--run", RUN]],
     "upgrade_compress": [["--compress"], ["--compress", "--db", "old.db"]],
