@@ -239,3 +239,27 @@ def test_a_withheld_file_of_cases_is_named_since_nobody_can_look_for_its_texts(t
     redact(ledger.db, targets, category="personal", reason="a name")
     ledger.checkpoint()
     assert made(ledger, hide="gold").made.unread == (fixture.seq,)
+
+
+def test_rules_that_name_what_answers_several_cases_are_shown_so_that_drawn_cells_can_be_derived_again(
+    drawn: Opened, ledger: Bundled
+) -> None:
+    rules = [row for row in drawn.events.values() if row["at"]["kind"] == "freeze" and not row["why"]]
+    assert [json.loads(row["body"])["what"] for row in rules] == ["rules"]
+    assert set(rules[0]["blobs"]) == {"file", "sources"}
+    texts = HiddenTexts()
+    for word in ("verdict_one", "jkqv"):
+        texts.add(word)
+    assert texts.held_by("a rule that names verdict_one")
+    assert not texts.held_by("a rule that names verdict_one", {"verdict_one"})
+    assert texts.held_by("a rule that names verdict_one and jkqv", {"verdict_one"})
+
+
+def test_a_common_word_of_the_gold_is_found_in_what_people_wrote(tmp_path: Path) -> None:
+    ledger = bundled(tmp_path)
+    fixture = b'{"id": "a", "input": "Is it?", "gold": "true", "meta": {}}\n'
+    frozen = kinds.Freeze(what="fixture", name="yes/no", digest="ef" * 32, identity="ef" * 32)
+    _with(ledger, Draft(frozen, blobs={"file": fixture}), _said("the answer was True"), _said("it was untrue"))
+    bundle = made(ledger, hide="gold")
+    whys = [row["why"] for row in bundle.events.values() if row["at"]["kind"] == "taint"]
+    assert whys == [HELD, ""]
