@@ -23,8 +23,7 @@ _NOTHING = ("unchanged, not seen", "unchanged, not asked")
 _GAP = "between what is stored; nothing is ever read there"
 
 EXPLAINED = {
-    "file header: write and read version": "with a rollback journal's number in place of the log's the rows read the"
-    " same; opening to append puts it back, or refuses",
+    "file header: write and read version": "rows read the same, and an append works as before or is refused",
     "file header: change counter": "says that a page changed, which only open caches ask",
     "file header: schema cookie": "says that the schema changed, which only prepared statements ask",
     "file header: schema format": "the upper three bytes aren't read, and an older format reads the same here",
