@@ -32,6 +32,7 @@ _BLOB = "INSERT INTO main.blobs (id, hash, seq, salt, encoding, data) VALUES (?,
 _LARGE_BLOB = "INSERT INTO main.blobs (id, hash, seq, salt, encoding, data) VALUES (?, ?, ?, ?, ?, zeroblob(?))"
 _LATE = "blobs_insert"
 _LINES_ONLY = b'{"v":1,'
+_HEADER = {"export", "version", "ledger", "release", "objects"}
 _FIELDS = {
     "line": {"line", "salt", "body"},
     "blob": {"blob", "hash", "salt", "encoding", "size", "data"},
@@ -92,6 +93,8 @@ class _Builder:
         self._name = name
         self._at = 0
         self._strand = Strand()
+        self._said: dict[str, Any] = {}
+        self._genesis: dict[str, Any] = {}
         self._release: dict[str, Any] = {}
 
     def build(self, path: Path) -> Imported:
@@ -144,12 +147,14 @@ class _Builder:
         if not line.startswith(HEADER_START):
             raise ValueError(f"expected the header of a full export, got {line[:60]!a}")
         header = _object(line)
-        if header.get("version") != VERSION:
+        if type(header.get("version")) is not int or header["version"] != VERSION:
             raise ValueError(
                 f"expected version {VERSION} of the full export, got {header.get('version')!a};"
                 " a newer release wrote it, so import it with that"
             )
-        objects = header.get("objects")
+        if header.keys() != _HEADER:
+            raise ValueError(f"expected {', '.join(sorted(_HEADER))} in the header, got {sorted(header)!a:.200}")
+        self._said, objects = header, header["objects"]
         if not isinstance(objects, list) or not all(_is_object(row) for row in cast("list[Any]", objects)):
             raise ValueError("expected `objects` as a list of views and indexes, each [type, name, table, SQL]")
         return [cast("tuple[str, str, str, str]", tuple(row)) for row in cast("list[list[str]]", objects)]
@@ -200,7 +205,9 @@ class _Builder:
                 causes_text(found.causes), found.body_hash, salt, body,
             ),
         )  # fmt: skip
-        if found.kind == "schema" and body is not None:
+        if body is not None and found.seq == 1:
+            self._genesis = _object(body.encode("utf-8"))
+        if body is not None and found.kind == "schema":
             self._release = _object(body.encode("utf-8"))
 
     def _blob(self, connection: sqlite3.Connection, value: dict[str, Any]) -> Any:
@@ -232,7 +239,7 @@ class _Builder:
     def _end(self, value: dict[str, Any]) -> None:
         strand = self._strand
         strand.end()
-        got = (value["events"], value["blobs"], value["head"])
+        got = (_number(value["events"], "events"), _number(value["blobs"], "blobs"), value["head"])
         if got != (strand.seq, strand.blobs, strand.head):
             raise ValueError(
                 f"expected the end of {strand.seq} events and {strand.blobs} blobs, head {strand.head}, got {got!a}"
@@ -256,6 +263,13 @@ class _Builder:
                 raise ValueError(f"the {kind} {name!a} can't be made: {problem}") from None
         if set(stored_objects(connection).rows) != {*format_objects().rows, *objects}:
             raise ValueError("its views and indexes make other objects than it lists")
+        # Whoever reads no more than the header must not be told of another ledger than the one that is made.
+        holds = (f"{self._genesis.get('origin')}/{self._genesis.get('id')}", self._release["release"])
+        if (self._said["ledger"], self._said["release"]) != holds:
+            raise ValueError(
+                f"expected the ledger and the release that its events are of, {holds!a:.200},"
+                f" got {self._said['ledger']!a:.120} and {self._said['release']!a:.40}"
+            )
 
 
 def _make(connection: sqlite3.Connection, which: set[str], *, but: str = "") -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["anchor", "checkpoint", "key"]
 
+_MAX_ROOT = 1 << 20
+"""Bytes of a file of root certificates that are read: a system's whole store has a fifth of that."""
+
 SigningKeyFile = Annotated[
     Path | None,
     typer.Option(
@@ -135,9 +138,10 @@ def anchor_rfc3161(
     as_json: AsJson = False,
 ) -> int:
     """Have a timestamp authority sign a checkpoint; keep its token beside the checkpoint's file."""
+    from ledger._files import read_small
     from ledger.checkpoints._anchor import anchor_rfc3161 as ask
 
-    roots = [each.read_bytes() for each in tsa_root or ()]
+    roots = [read_small(each, _MAX_ROOT) for each in tsa_root or ()]
     had = ask(db, url, checkpoint=checkpoint, roots=roots, seconds=timeout)
     if as_json:
         emit_json(

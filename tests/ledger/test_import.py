@@ -26,6 +26,9 @@ def lines(original: Path) -> list[bytes]:
         return list(export_full(ledger))
 
 
+HEAD = b'{"export":"full","version":1,"ledger":"x","release":1,'
+
+
 def refused(data: bytes, folder: Path) -> str:
     """What an import of this says; nothing of it may be left."""
     before = set(folder.iterdir())
@@ -67,12 +70,15 @@ def test_event_lines_alone_are_refused_with_the_reason(original: Path, tmp_path:
         (b"SQLite format 3\x00\x1b[2J\n", "line 1: expected the header"),
         (b'{"export":"full",\n', "line 1: expected JSON"),
         (b'{"export":"full","version":2}\n', "line 1: expected version 1 of the full export, got 2; a newer release"),
-        (b'{"export":"full","version":1}\n', "line 1: expected `objects` as a list"),
-        (b'{"export":"full","version":1,"objects":[["table","x","x","CREATE TABLE x(y)"]]}\n', "expected `objects`"),
-        (b'{"export":"full","version":1,"objects":[]}\n', "line 2: expected more, got the end of the file"),
-        (b'{"export":"full","version":1,"objects":[]}\n[]\n', "line 2: expected a JSON object"),
-        (b'{"export":"full","version":1,"objects":[]}\n' + b"[" * 100_000 + b"\n", "line 2: "),
-        (b'{"export":"full","version":1,"objects":[]}\n{"end":true,"events":0,"blobs":0,"head":""}\n', "got none"),
+        (
+            b'{"export":"full","version":1}\n',
+            "line 1: expected export, ledger, objects, release, version in the header",
+        ),
+        (HEAD + b'"objects":[["table","x","x","CREATE TABLE x(y)"]]}\n', "expected `objects`"),
+        (HEAD + b'"objects":[]}\n', "line 2: expected more, got the end of the file"),
+        (HEAD + b'"objects":[]}\n[]\n', "line 2: expected a JSON object"),
+        (HEAD + b'"objects":[]}\n' + b"[" * 100_000 + b"\n", "line 2: "),
+        (HEAD + b'"objects":[]}\n{"end":true,"events":0,"blobs":0,"head":""}\n', "got none"),
         (b'{"export":"full",' + b" " * MAX_RECORD + b"\n", f"line 1: expected at most {MAX_RECORD} bytes"),
     ],
 )
@@ -162,6 +168,24 @@ def test_an_end_that_says_otherwise_is_named(lines: list[bytes], tmp_path: Path)
     for change in ({"events": 1}, {"blobs": 0}, {"head": "0" * 64}):
         got = refused(with_line(lines, len(lines), lambda value, change=change: value.update(change)), tmp_path)
         assert got.startswith(f"full.jsonl, line {len(lines)}: expected the end of ")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"ledger": "eval-ledger/other/" + "0" * 32}, "expected the ledger and the release that its events are of"),
+        ({"release": 99}, "expected the ledger and the release that its events are of"),
+        ({"release": "6"}, "expected the ledger and the release that its events are of"),
+        ({"version": True}, "expected version 1 of the full export, got True"),
+        ({"made": "by hand"}, "in the header, got ['export', 'ledger', 'made', 'objects', 'release', 'version']"),
+    ],
+)
+def test_a_header_tells_nothing_but_what_the_events_are_of(
+    lines: list[bytes], tmp_path: Path, change: dict[str, object], said: str
+) -> None:
+    got = refused(with_line(lines, 1, lambda value: value.update(change)), tmp_path)
+    assert got.startswith("full.jsonl, line 1: ")
+    assert said in got
 
 
 @pytest.mark.parametrize(

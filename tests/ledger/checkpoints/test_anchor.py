@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -231,3 +232,12 @@ def test_an_older_checkpoint_can_be_vouched_for_by_name(signed: Signed, authorit
     assert (done.status, done.json["size"], done.json["checked"]) == (0, 2, False)
     assert "--tsa-root PEM does" in done.err
     assert "000000000002.loopback-tsa.tsr" in signed.files()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_root_that_is_a_pipe_is_refused_and_not_waited_for(signed: Signed, tmp_path: Path) -> None:
+    pipe = tmp_path / "root.pem"
+    os.mkfifo(pipe)
+    done = Command(signed.path.parent)("anchor", "rfc3161", "--url", "http://127.0.0.1:9", "--tsa-root", pipe)
+    assert done.status == 2
+    assert "it is a folder, a pipe or a device, not a file" in done.err
