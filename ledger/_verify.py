@@ -7,6 +7,7 @@ it (`Outside`). docs/FORMAT.md lists what is out of reach.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from ledger._verify_events import EventScan
 from ledger._verify_findings import Findings, Problem
 from ledger._verify_held import Word, hold, root_named
 from ledger._verify_outside import CheckpointSeen, Gathered, Outside, gather
+from ledger._verify_parts import NotInParts, Way, in_parts
 from ledger._verify_redactions import Disagreements, Redactions, WithheldBy, check_redacts
 from ledger._verify_roots import Roots
 from ledger._verify_schema import Schema as FileSchema
@@ -29,7 +31,10 @@ from ledger._verify_schema import check_integrity, check_objects, check_types, r
 from ledger._verify_since import Since, Start, check_redacted_before, read_since, start_after
 from ledger.kinds import Anchor, Genesis, Redact, Schema, parse_body
 
-__all__ = ["Problem", "Verdict", "verify", "verify_connection"]
+__all__ = ["Problem", "Verdict", "Watch", "verify", "verify_connection", "verify_in_parts"]
+
+Watch = Callable[[int, Callable[[], int]], object]
+"""Told, when a scan begins: how many events there are, and a function that says how many have been checked by now."""
 
 # Errors that say something about this machine at this moment, and nothing about the file.
 _NOT_THE_FILE = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_NOMEM", "SQLITE_FULL", "SQLITE_CANTOPEN", "SQLITE_PERM")
@@ -115,15 +120,32 @@ class Verdict:
         }  # fmt: skip
 
 
-def verify(path: Path, outside: Outside | None = None) -> Verdict:
+def verify(path: Path, outside: Outside | None = None, *, jobs: int = 1, watch: Watch | None = None) -> Verdict:
     """Check the ledger at `path`, and hold it against what is `outside`: by default the checkpoints beside it.
 
-    Never writes, and never fails on what a file holds. Raises NotALedger when there is no readable ledger at all: no
-    file, not SQLite, no events table, or locked.
+    With `jobs` above 1, a large ledger's events are divided among as many processes; the verdict is the same. Never
+    writes, and never fails on what a file holds. Raises NotALedger when there is no readable ledger at all: no file,
+    not SQLite, no events table, or locked.
     """
+    gathered = gather(path, outside or Outside())
+    verdict = verify_in_parts(path, gathered, Way(jobs), watch) if jobs > 1 else None
+    if verdict is not None:
+        return verdict
     findings = Findings()
     with closing(_open(path, findings)) as connection:
-        return verify_connection(connection, str(path), findings, gather(path, outside or Outside()))
+        return verify_connection(connection, str(path), findings, gathered, watch)
+
+
+def verify_in_parts(path: Path, gathered: Gathered, way: Way, watch: Watch | None = None) -> Verdict | None:
+    """The verdict of a ledger in which nothing is wrong, by more than one process; None where that can't be said."""
+    if gathered.outside.since is not None:
+        return None
+    try:
+        with closing(connect_reader(path)) as connection:
+            verdict = _verified(connection, str(path), Findings(), gathered, watch, (way, path))
+    except (NotInParts, NotALedger, sqlite3.Error, UnicodeDecodeError):
+        return None
+    return None if verdict.verdict == "TAMPERED" else verdict
 
 
 def _open(path: Path, findings: Findings) -> sqlite3.Connection:
@@ -166,15 +188,20 @@ def _is_of_this_moment(problem: Exception) -> bool:
 
 def verify_connection(
     connection: sqlite3.Connection, name: str = "the ledger", findings: Findings | None = None,
-    gathered: Gathered | None = None,
+    gathered: Gathered | None = None, watch: Watch | None = None,
 ) -> Verdict:  # fmt: skip
     """`verify` over an open connection, whose main schema it reads and nothing else.
 
     `findings` may hold what was found wrong before; `gathered` was read before this reading of the ledger begins.
     """
+    return _verified(connection, name, Findings() if findings is None else findings, gathered or Gathered(), watch)
+
+
+def _verified(
+    connection: sqlite3.Connection, name: str, findings: Findings, gathered: Gathered, watch: Watch | None,
+    divided: tuple[Way, Path] | None = None,
+) -> Verdict:  # fmt: skip
     connection.text_factory = bytes
-    gathered = gathered or Gathered()
-    findings = Findings() if findings is None else findings
     try:
         connection.execute("BEGIN")
         schema = read_schema(connection)
@@ -183,40 +210,52 @@ def verify_connection(
     try:
         if not schema.is_ledger:
             raise NotALedger(f"{name} is no ledger: it has no events table of this format")
-        check = _Check(connection, name, schema, findings, gathered)
-        check.run()
+        check = _Check(connection, name, schema, findings, gathered, watch)
+        totals = check.run() if divided is None else check.run_in_parts(*divided)
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-    scan, start = check.scan, check.start
+    since = check.start.size if check.start else 0
     held = hold(
-        gathered, origin=check.origin, events=scan.last, roots=check.roots, anchors=check.anchors,
-        since=start.size if start else 0, why_not_since=check.why_not_since, findings=findings,
+        gathered, origin=check.origin, events=totals.last, roots=totals.roots, anchors=check.anchors, since=since,
+        why_not_since=check.why_not_since, findings=findings,
     )  # fmt: skip
     return Verdict(
         "TAMPERED" if findings.count else held.word,
-        scan.count,
-        (check.blobs.count if check.blobs else 0) + (start.blobs if start else 0),
-        scan.withheld
-        + (check.blobs.withheld if check.blobs else 0)
-        + (start.withheld_bodies + start.withheld_blobs if start else 0),
-        scan.head.decode("ascii", "backslashreplace")[:64] if isinstance(scan.head, bytes) else None,
+        totals.events,
+        totals.blobs,
+        totals.withheld,
+        totals.head.decode("ascii", "backslashreplace")[:64] if isinstance(totals.head, bytes) else None,
         findings.first_bad_seq,
         findings.problems,
         findings.notes,
         check.redactions.counts(),
         held.checkpoints,
         held.failures,
-        start.size if start else 0,
+        since,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Totals:
+    """What was counted, the last event's seq and hash, and the roots that were wanted."""
+
+    events: int
+    last: int
+    head: bytes | None
+    blobs: int
+    withheld: int
+    roots: Roots
 
 
 class _Check:
     """The checks in their order. Each may meet damage of its own without keeping the others from running."""
 
     def __init__(
-        self, connection: sqlite3.Connection, name: str, schema: FileSchema, findings: Findings, gathered: Gathered
-    ) -> None:
+        self, connection: sqlite3.Connection, name: str, schema: FileSchema, findings: Findings, gathered: Gathered,
+        watch: Watch | None,
+    ) -> None:  # fmt: skip
+        self._watch = watch
         self._connection = connection
         self._gathered = gathered
         self._name = name
@@ -226,44 +265,79 @@ class _Check:
         self._disagreements = Disagreements(findings)
         self._release: int | None = None
         self._digest: str | None = None
-        self._edges: EdgeStream | None = None
         self.origin: str | None = None
         self.anchors: list[tuple[int, Anchor]] = []
         self.start: Start | None = None
         self.why_not_since = ""
-        self.blobs: BlobStream | None = None
-        self.roots: Roots
-        self.scan: EventScan
+        self._scan: EventScan
 
-    def run(self) -> None:
-        connection, findings, schema = self._connection, self._findings, self._schema
-        self._try("redact and schema events", self._special)
-        self._try("the objects", lambda: check_objects(connection, schema, findings, self._release, self._digest))
+    def run(self) -> _Totals:
+        connection, findings = self._connection, self._findings
+        self._before()
         if self._gathered.outside.since is not None:
             self._try("the trusted events", self._begin_after)
         start = self.start
         after = 0 if start is None else start.size
-        self._edges = self._try("edges", lambda: EdgeStream(connection, findings, after), "edges")
-        self.blobs = self._try("blobs", self._blob_stream, "blobs")
-        named = {anchor.size for _, anchor in self.anchors if root_named(anchor) is not None}
-        self.roots = Roots(self._gathered.sizes | named, None if start is None else start.peaks)
-        self.scan = EventScan(
-            connection, findings, self.redactions, self._disagreements, self._edges, self.blobs, self.roots,
+        edges = self._try("edges", lambda: EdgeStream(connection, findings, after), "edges")
+        blobs = self._try("blobs", self._blob_stream, "blobs")
+        roots = Roots(self._sizes(), None if start is None else start.peaks)
+        scan = self._scan = EventScan(
+            connection, findings, self.redactions, self._disagreements, edges, blobs, roots,
             None if start is None else (start.size, start.head),
         )  # fmt: skip
-        if self._try("events", lambda: (self.scan.run(), True)[1]):
+        if self._watch is not None:
+            (most,) = connection.execute("SELECT max(seq) FROM main.events NOT INDEXED").fetchone()
+            self._watch(most if isinstance(most, int) else 0, lambda: scan.next_seq - 1)
+        if self._try("events", lambda: (scan.run(), True)[1]):
             self._try("genesis", self._genesis)
-            if self._edges is not None:
-                self._try("edges", self._edges.finish)
-            if self.blobs is not None:
-                blobs, last = self.blobs, self.scan.last
-                self._try("blobs", lambda: blobs.finish(last))
+            if edges is not None:
+                self._try("edges", edges.finish)
+            if blobs is not None:
+                self._try("blobs", lambda: blobs.finish(scan.last))
                 owners = blobs.redacted_seqs
                 if start is not None:
                     owners |= self._try("redactions", lambda: self._redacted_before(start)) or {}
                 check_redacts(self.redactions, owners, findings, after)
             self._try("plans and claims", self._uniqueness)
         self._disagreements.settle()
+        self._pages()
+        counted, withheld = (blobs.count, blobs.withheld) if blobs is not None else (0, 0)
+        if start is not None:
+            counted, withheld = counted + start.blobs, withheld + start.withheld_bodies + start.withheld_blobs
+        return _Totals(scan.count, scan.last, scan.head, counted, scan.withheld + withheld, roots)
+
+    def run_in_parts(self, way: Way, path: Path) -> _Totals:
+        """The same where nothing is wrong, the scan divided among processes. Raises NotInParts otherwise."""
+        self._before()
+        self._nothing_found()
+        with in_parts(way, path, self._connection, self._sizes(), self.redactions) as parts:
+            if self._watch is not None:
+                self._watch(parts.events, parts.done)
+            self._try("genesis", self._genesis)
+            self._try("plans and claims", self._uniqueness)
+            self._pages()
+            self._nothing_found()
+            joined = parts.join()
+        check_redacts(self.redactions, joined.redacted, self._findings)
+        self._nothing_found()
+        withheld = joined.withheld + joined.withheld_blobs
+        return _Totals(joined.events, joined.events, joined.head, joined.blobs, withheld, joined.roots)
+
+    def _nothing_found(self) -> None:
+        if self._findings.count:
+            raise NotInParts
+
+    def _before(self) -> None:
+        connection, findings, schema = self._connection, self._findings, self._schema
+        self._try("redact and schema events", self._special)
+        self._try("the objects", lambda: check_objects(connection, schema, findings, self._release, self._digest))
+
+    def _sizes(self) -> set[int]:
+        """The sizes of first events whose roots somebody names."""
+        return self._gathered.sizes | {anchor.size for _, anchor in self.anchors if root_named(anchor) is not None}
+
+    def _pages(self) -> None:
+        connection, findings, schema = self._connection, self._findings, self._schema
         sound = self._try("integrity", lambda: check_integrity(connection, schema, findings))
         if not sound or not schema.as_shipped:
             self._try("types", lambda: check_types(connection, schema, findings))
@@ -293,7 +367,7 @@ class _Check:
         except (sqlite3.Error, UnicodeDecodeError) as problem:  # a message of SQLite's may quote any bytes
             if _is_of_this_moment(problem):
                 raise NotALedger(f"{self._name} can't be read now: {problem}; try again") from None
-            at = self.scan.next_seq if what == "events" else None
+            at = self._scan.next_seq if what == "events" else None
             self._findings.add(at, f"reading {what}", "rows", problem)
             return None
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
+from ledger._apart import end_with_input, leave, start_module
 from ledger._errors import LedgerError
 from ledger._verify import verify
 from ledger._verify_outside import Outside, read_keys
@@ -32,13 +31,7 @@ class VerifyProcess:
     """One check of a ledger, running. Start it, and wait for `verdict`."""
 
     def __init__(self, path: Path) -> None:
-        # Where this very package is found, by whichever path that was.
-        found = os.pathsep.join(each for each in sys.path if each)
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "ledger._verify_apart", str(path.absolute())],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": found},
-        )  # fmt: skip
+        self._process = start_module("ledger._verify_apart", str(path.absolute()))
 
     def verdict(self) -> Mapping[str, Any]:
         """What `ledger verify --json` prints, once it is known. Raises LedgerError with a sentence where it isn't."""
@@ -59,18 +52,11 @@ class VerifyProcess:
             self._process.kill()
 
 
-def _end_with_input() -> None:
-    with suppress(OSError):
-        while os.read(0, 1024):
-            pass
-    os._exit(1)
-
-
 def main(arguments: Sequence[str]) -> int:
     """Check the ledger named, nicely, and print the verdict."""
     with suppress(OSError, AttributeError):
         os.nice(_NICER)
-    threading.Thread(target=_end_with_input, daemon=True).start()
+    end_with_input()
     try:
         keys = read_keys(os.environ.get("LEDGER_VERIFY_KEY", "").split())
         found = verify(Path(arguments[0]), Outside(keys=keys)).as_json()
@@ -81,7 +67,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    status = main(sys.argv[1:])
-    # Without the teardown, in which the thread that waits for input would be cut off.
-    sys.stdout.flush()
-    os._exit(status)
+    leave(main(sys.argv[1:]))

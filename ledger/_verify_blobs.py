@@ -25,6 +25,8 @@ _SELECT = (
     " FROM main.blobs NOT INDEXED ORDER BY id"
 )
 _SELECT_FROM = _SELECT.replace(" ORDER", " WHERE id >= ? ORDER")
+_SELECT_UNTIL = _SELECT.replace(" ORDER", " WHERE id <= ? ORDER")
+_SELECT_BETWEEN = _SELECT.replace(" ORDER", " WHERE id >= ? AND id <= ? ORDER")
 _Row = tuple[object, object, object, object, object, object, object]
 
 
@@ -41,7 +43,7 @@ def unsalt(salt: object) -> bytes | None:
 class BlobStream:
     """Rows of `blobs`, handed out as events name them. Call `named` or `unread` for each event in order of seq.
 
-    With `first`, only the rows from that id on.
+    With `first`, only the rows from that id on; with `until`, none beyond that id.
     """
 
     def __init__(
@@ -51,13 +53,17 @@ class BlobStream:
         redacted: dict[bytes, int],
         disagreements: Disagreements,
         first: int = 1,
+        until: int | None = None,
     ) -> None:
         self._connection = connection
         self._findings = findings
         self._redacted = redacted
         self._disagreements = disagreements
         # All of them, where all are wanted: there may be ids below 1.
-        asked = (_SELECT, (LARGE,)) if first == 1 else (_SELECT_FROM, (LARGE, first))
+        if until is None:
+            asked = (_SELECT, (LARGE,)) if first == 1 else (_SELECT_FROM, (LARGE, first))
+        else:
+            asked = (_SELECT_UNTIL, (LARGE, until)) if first == 1 else (_SELECT_BETWEEN, (LARGE, first, until))
         self._rows: Iterator[_Row] = iter(connection.execute(*asked))
         self._expected = first
         self._unread: int | None = None
@@ -227,6 +233,11 @@ class BlobStream:
         with self._connection.blobopen("blobs", "data", number, readonly=True, name="main") as blob:
             while piece := blob.read(_CHUNK):
                 yield piece
+
+    @property
+    def next_id(self) -> int:
+        """The id that the next blob must have."""
+        return self._expected
 
     def finish(self, head: int) -> None:
         """Whatever is left is named by no event; `head` is the last one's seq."""

@@ -11,18 +11,25 @@ __all__ = ["EdgeStream"]
 
 _SELECT = "SELECT effect, cause FROM main.edges ORDER BY effect, cause"
 _SELECT_AFTER = _SELECT.replace(" ORDER", " WHERE effect > ? ORDER")
+_SELECT_UNTIL = _SELECT.replace(" ORDER", " WHERE effect <= ? ORDER")
+_SELECT_BETWEEN = _SELECT.replace(" ORDER", " WHERE effect > ? AND effect <= ? ORDER")
 
 
 class EdgeStream:
     """Rows of `edges` by effect; `take` is called for each event in order of seq. SQLite sorts, on disk if large.
 
-    With `after`, only the edges that lead to later events than that one.
+    With `after`, only the edges that lead to later events than that one; with `until`, none to later ones than that.
     """
 
-    def __init__(self, connection: sqlite3.Connection, findings: Findings, after: int = 0) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, findings: Findings, after: int = 0, until: int | None = None
+    ) -> None:
         self._findings = findings
-        rows = connection.execute(_SELECT_AFTER, (after,)) if after else connection.execute(_SELECT)
-        self._rows: Iterator[tuple[object, object]] = iter(rows)
+        if until is None:
+            asked = (_SELECT_AFTER, (after,)) if after else (_SELECT, ())
+        else:
+            asked = (_SELECT_BETWEEN, (after, until)) if after else (_SELECT_UNTIL, (until,))
+        self._rows: Iterator[tuple[object, object]] = iter(connection.execute(*asked))
         self._next: tuple[int, int] | None = None
         self._advance()
 

@@ -36,6 +36,8 @@ _SELECT = (
     " ORDER BY seq"
 )
 _SELECT_FROM = _SELECT.replace(" ORDER", " WHERE seq >= ? ORDER")
+_SELECT_UNTIL = _SELECT.replace(" ORDER", " WHERE seq <= ? ORDER")
+_SELECT_BETWEEN = _SELECT.replace(" ORDER", " WHERE seq >= ? AND seq <= ? ORDER")
 _BATCH = 64
 _Row = tuple[Any, ...]
 LINE = b'{"v":%d,"seq":%d,"prev":"%b","at":"%b","kind":"%b","run":"%b","cell":%d,"causes":%b,"body":"%b"}'
@@ -54,6 +56,7 @@ class EventScan:
     """The pass over `events`. After `run`: `count`, `head`, `withheld`.
 
     `after` is (seq, hash) of an event that is taken as it is, with all before it; the first event is then the next one.
+    With `until`, the last event is that one, whatever follows.
     """
 
     def __init__(
@@ -66,11 +69,13 @@ class EventScan:
         blobs: BlobStream | None,
         roots: Roots,
         after: tuple[int, bytes] | None = None,
+        until: int | None = None,
     ) -> None:
         self._connection = connection
         self._findings = findings
         self._roots = roots
         self._after = after
+        self._until = until
         self._redactions = redactions
         self.disagreements = disagreements
         self._edges = edges
@@ -152,10 +157,13 @@ class EventScan:
 
     def _rows(self) -> Iterator[tuple[_Row, dict[str, Any] | None]]:
         """Every row with its body, if that is settled; where a page is damaged, every row up to it."""
-        if self._after is None:
-            cursor = self._connection.execute(_SELECT)
+        if self._until is None:
+            asked = (_SELECT, ()) if self._after is None else (_SELECT_FROM, (self.next_seq,))
+        elif self._after is None:
+            asked = (_SELECT_UNTIL, (self._until,))
         else:
-            cursor = self._connection.execute(_SELECT_FROM, (self.next_seq,))
+            asked = (_SELECT_BETWEEN, (self.next_seq, self._until))
+        cursor = self._connection.execute(*asked)
         while True:
             try:
                 batch = cursor.fetchmany(_BATCH)
@@ -164,7 +172,10 @@ class EventScan:
             if not batch:
                 return
             yield from zip(batch, self._bodies.settle(batch), strict=True)
-        for row in self._connection.execute(_SELECT_FROM, (self.next_seq,)):
+        rest = (_SELECT_FROM, (self.next_seq,))
+        if self._until is not None:
+            rest = (_SELECT_BETWEEN, (self.next_seq, self._until))
+        for row in self._connection.execute(*rest):
             yield row, None
 
     # Order

@@ -22,7 +22,7 @@ from ledger.checkpoints._files import peaks_path, read_checkpoint
 from ledger.checkpoints._peaks import MAX_PEAKS, read_peaks
 from ledger.tree import Checkpoint, Peaks, leaf_hash
 
-__all__ = ["Since", "Start", "check_redacted_before", "read_since", "start_after"]
+__all__ = ["Since", "Start", "check_redacted_before", "first_blob_after", "read_since", "start_after"]
 
 _ROW = "SELECT v, prev, at, kind, run, cell, causes, body_hash, hash FROM main.events WHERE seq = ?"
 _EVENTS = "SELECT count(*), coalesce(sum(body IS NULL), 0) FROM main.events NOT INDEXED WHERE seq <= ?"
@@ -101,12 +101,12 @@ def start_after(connection: sqlite3.Connection, since: Since, findings: Findings
     events, bodies = connection.execute(_EVENTS, (size,)).fetchone()
     if events != size:
         findings.add(None, f"the number of events up to event {size}", size, events)
-    first = _first_blob_after(connection, size)
+    first = first_blob_after(connection, size)
     blobs, withheld = connection.execute(_BLOBS, (first,)).fetchone()
     return Start(size, head, tree, first, blobs, bodies, withheld)
 
 
-def _first_blob_after(connection: sqlite3.Connection, size: int) -> int:
+def first_blob_after(connection: sqlite3.Connection, size: int) -> int:
     """The smallest id of a blob of a later event; ids and seqs ascend together, so it is looked for by halves."""
     (most,) = connection.execute("SELECT coalesce(max(id), 0) FROM main.blobs NOT INDEXED").fetchone()
     low, high = 1, most + 1

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +16,13 @@ from ledger.cli._output import Words, emit_json
 
 if TYPE_CHECKING:
     from ledger._deep import DeepCheck
-    from ledger._verify import Verdict
+    from ledger._verify import Verdict, Watch
     from ledger.tree import VerifierKey
 
 __all__ = ["verify"]
 
 _ZIP = b"PK"
+_MOMENT, _OFTEN = 1.0, 0.2
 
 
 def verify(
@@ -48,6 +53,9 @@ def verify(
     seed: Annotated[
         str | None, typer.Option(metavar="SEED", help="For a bundle: the seed that its revealed cells must come from.")
     ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, max=64, help="Divide a large ledger among so many processes; the verdict is the same.")
+    ] = 1,
     as_json: AsJson = False,
     problems: Annotated[int, typer.Option(min=0, help="How many problems to print; 0 for all of them.")] = 20,
     deep: Annotated[
@@ -69,7 +77,9 @@ def verify(
 
     if seed is not None:
         raise typer.BadParameter(f"--seed is for evidence bundles (zip files); {path} is none")
-    verdict = check(path, Outside(tuple(checkpoint or ()), keys, require_checkpoint, since, roots))
+    outside = Outside(tuple(checkpoint or ()), keys, require_checkpoint, since, roots)
+    with _watched() as watch:
+        verdict = check(path, outside, jobs=jobs, watch=watch)
     deeper = _deeper(path) if deep and verdict.verdict != "TAMPERED" else {}
     if as_json:
         found = {"deep": [each.as_json(name) for name, each in deeper.items()]} if deep else {}
@@ -83,6 +93,37 @@ def verify(
             words(f"  {line}")
         words(f"{verdict.verdict}, and {each.sentence}.")
     return 0 if verdict.ok and all(each.ok for each in deeper.values()) else 1
+
+
+@contextmanager
+def _watched() -> Generator[Watch | None]:
+    """On a terminal, for a check that takes longer than a moment: how far it is."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    scans: list[tuple[int, Callable[[], int]]] = []
+    ended = threading.Event()
+    drawing = threading.Thread(target=_draw, args=(scans, ended), daemon=True)
+    drawing.start()
+    try:
+        yield lambda total, done: scans.append((total, done))
+    finally:
+        ended.set()
+        drawing.join()
+
+
+def _draw(scans: list[tuple[int, Callable[[], int]]], ended: threading.Event) -> None:
+    if ended.wait(_MOMENT):
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("checking events", total=None)
+        while not ended.wait(_OFTEN):
+            if scans:
+                total, done = scans[-1]
+                bar.update(task, total=total, completed=done())
 
 
 def _is_zip(path: Path) -> bool:

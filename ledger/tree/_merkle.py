@@ -70,6 +70,30 @@ class Peaks:
             below >>= 1
         self._hashes.append(leaf)
 
+    def add_all(self, leaves: Sequence[bytes]) -> None:
+        """Add leaf hashes in their order, level by level: as `add` of each would, in less time."""
+        at, end = 0, len(leaves)
+        while at < end:
+            # The largest full subtree that can begin here, and that the leaves fill.
+            span = 1 << (end - at).bit_length() - 1
+            if self.size:
+                span = min(span, self.size & -self.size)
+            level = leaves[at : at + span]
+            while len(level) > 1:
+                level = [
+                    sha256(_NODE + left + right).digest() for left, right in zip(level[::2], level[1::2], strict=True)
+                ]
+            self._grow(level[0], span)
+            at += span
+
+    def _grow(self, root: bytes, span: int) -> None:
+        self.size += span
+        below = self.size // span
+        while not below & 1:
+            root = _node(self._hashes.pop(), root)
+            below >>= 1
+        self._hashes.append(root)
+
     def root(self) -> bytes:
         """The root of the leaves added so far."""
         if not self._hashes:

@@ -56,6 +56,19 @@ def test_the_eight_leaves_of_certificate_transparency_have_the_roots_that_everyb
         assert root_of(leaves[:size]) == root
 
 
+@given(sizes=st.lists(st.integers(0, 100), max_size=5))
+def test_many_leaves_added_at_once_are_the_tree_of_them_one_by_one(sizes: list[int]) -> None:
+    peaks, end = Peaks(), 0
+    for size in sizes:
+        start, end = end, min(end + size, len(LEAVES))
+        peaks.add_all(LEAVES[start:end])
+        one_by_one = Peaks()
+        for leaf in LEAVES[:end]:
+            one_by_one.add(leaf)
+        assert (peaks.size, peaks.hashes) == (end, one_by_one.hashes)
+        assert peaks.root() == NAIVE.root(end)
+
+
 def test_the_empty_tree_has_the_hash_of_nothing() -> None:
     nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert [each.hex() for each in (EMPTY_ROOT, root_of([]), Tree([]).root(), Peaks().root(), TREE.root(0))] == [
