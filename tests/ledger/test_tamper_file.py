@@ -22,7 +22,7 @@ from tests.ledger.flips import Flips, Seen, every_flip, in_turn, ledger_of_sixty
 from tests.ledger.pages import label, places_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "TAMPER.md"
-OF_EACH = 10
+OF_EACH = 2
 """Flips of each place in the sample; of the file's header it is one of every byte."""
 
 
@@ -81,7 +81,7 @@ def test_a_flip_of_any_place_is_noticed_or_changes_nothing(flips: Flips) -> None
 def test_flips_of_values_are_noticed_wherever_the_value_stands(flips: Flips) -> None:
     chance = random.Random(10)
     values = [bit for name, bits in bits_by_place(flips.original).items() if name.endswith(": values") for bit in bits]
-    seen = [flips.see(bit) for bit in chance.sample(values, 300)]
+    seen = [flips.see(bit) for bit in chance.sample(values, 100)]
     of_indexes = {each.outcome for each in seen if each.place.page.startswith("index")}
     of_others = {each.outcome for each in seen if not each.place.page.startswith("index")}
     assert of_indexes <= {"TAMPERED", "unchanged, reported"}
@@ -90,7 +90,7 @@ def test_flips_of_values_are_noticed_wherever_the_value_stands(flips: Flips) -> 
 
 def test_what_is_seen_in_an_open_file_is_what_the_whole_verify_says_of_a_file(flips: Flips) -> None:
     chance = random.Random(11)
-    for bit in chance.sample(range(800, 8 * len(flips.original)), 40):
+    for bit in chance.sample(range(800, 8 * len(flips.original)), 12):
         seen = flips.see(bit).outcome
         alone = flips._on_disk(bit)
         same = {"TAMPERED", "unreadable"} if flips.places[bit // 8].of_schema else {seen}
@@ -104,7 +104,7 @@ def test_every_bit_has_its_turn(sixty: Path) -> None:
     assert set(turns) == set(range(8 * len(data)))
 
 
-@pytest.mark.parametrize("release", range(1, RELEASE + 1))
+@pytest.mark.parametrize("release", [1, RELEASE])
 def test_a_free_list_that_is_damaged_is_reported_whatever_views_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: int
 ) -> None:

@@ -20,7 +20,7 @@ from tests.ledger.faults.rig import FAIL_SYNC, MODES, Played, Rig, assert_sound
 
 SECRET = b"what is withheld later"
 DOCUMENTED = {1, 2, 3, 4}
-SAMPLE = 10
+SAMPLE = 6
 
 
 @pytest.fixture
