@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ledger._errors import BadLine, LedgerExists
+from ledger._errors import BadLine, LedgerExists, NotALedger
 from ledger._event import matches_line
 from ledger._files import sync_file
 from ledger._store import Ledger
@@ -49,7 +49,7 @@ def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:
     """Write the export to a file, which appears under its name whole or not at all. Returns the number of lines.
 
     An export that stands there is replaced, and nothing else is: a slip of the hand must not cost a ledger. Raises
-    LedgerExists, BadLine, OSError.
+    LedgerExists, BadLine, NotALedger (there is no such folder), OSError.
     """
     return write_export(target, (line + b"\n" for line in export_lines(ledger)), _START, "export")
 
@@ -59,6 +59,8 @@ def write_export(target: str | os.PathLike[str], lines: Iterable[bytes], start: 
     path = Path(target)
     if os.path.lexists(path) and not _begins_with(path, start):
         raise LedgerExists(f"{path} exists already and is no {what}; name another file")
+    if not path.parent.is_dir():
+        raise NotALedger(f"there is no folder {path.parent}; make it first")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
     count = 0
     try:

@@ -63,7 +63,7 @@ def export_full_file(ledger: Ledger, target: str | os.PathLike[str]) -> tuple[in
     head that it holds.
 
     A full export of this ledger that stands there is replaced, and nothing else is. Raises LedgerExists, BadExport,
-    OSError.
+    NotALedger (there is no such folder), OSError.
     """
     name = f"{ledger.genesis.origin}/{ledger.genesis.id}"
     mine = HEADER_START + f'"version":{VERSION},"ledger":"{name}",'.encode()

@@ -35,8 +35,9 @@ def bundle(
         typer.Option(help="A report's file, as it was recorded: its figures are what is claimed.", metavar="FILE"),
     ] = None,
     hide: Annotated[
-        str, typer.Option(help="What is hidden: gold, prompts, replies, separated by commas.", metavar="WORDS")
-    ] = "",
+        list[str] | None,
+        typer.Option(help="What is hidden: gold, prompts, replies, separated by commas; repeatable.", metavar="WORDS"),
+    ] = None,
     reveal: Annotated[
         int,
         typer.Option(
@@ -65,7 +66,10 @@ def bundle(
 
     if lines not in (None, "all", "needed"):
         raise BadBody(f"--lines: expected all or needed, got {lines!a}")
-    wanted = Wanted(tuple(targets or ()), report, words_of(hide), reveal, seed, lines, read_keys(key or ()))
+    words = words_of(",".join(hide or ()))
+    if hide and not words:
+        raise BadBody("--hide: expected gold, prompts, replies, got nothing, which would hide nothing")
+    wanted = Wanted(tuple(targets or ()), report, words, reveal, seed, lines, read_keys(key or ()))
     made = (make_proof if output.suffix == ".tlog-proof" else make_bundle)(db, wanted, output)
     say = Words(as_json=as_json)
     if as_json:

@@ -73,7 +73,8 @@ def checkpoint(
         words(f"Without the checkpoint of {size} events, whose file is lost; a note of the ledger says so.")
     if made.fresh:
         words(f"Signed {made.checkpoint.size} events by {made.key.label}: {made.path} (event {made.anchor} records it)")
-        words(f"Give the file to others, with the key by another way. They check it: ledger verify --key {made.key}")
+        words("Give the file to others, with the key by another way. They hold what they are shown against it:")
+        words(f"ledger verify LEDGER --checkpoint {made.path.name} --key {made.key}")
     elif made.anchor:
         words(f"Recorded the checkpoint of {made.checkpoint.size} events, as event {made.anchor}: {made.path}")
     else:

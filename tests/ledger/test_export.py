@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
-from ledger import BadLine, Draft, Ledger, LedgerExists, export_file, export_lines
+from ledger import BadLine, Draft, Ledger, LedgerExists, NotALedger, export_file, export_lines
 from ledger.kinds import Note
 from tests.ledger.ledgers import tamper
 
@@ -55,6 +55,12 @@ def test_nothing_but_an_export_is_ever_written_over(tmp_path: Path) -> None:
         assert export_file(ledger, tmp_path / "empty") == 2
     assert (tmp_path / "ledger.db").read_bytes() == before
     assert {name: (tmp_path / name).read_bytes() for name in others} == others
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "ledger.db") as ledger, pytest.raises(NotALedger) as refused:
+        export_file(ledger, tmp_path / "later" / "lines.txt")
+    assert str(refused.value) == f"there is no folder {tmp_path / 'later'}; make it first"
 
 
 def test_pages_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,6 +33,13 @@ def test_it_says_what_was_made_hidden_and_drawn(ledger: Bundled, capsys: pytest.
     assert zipfile.is_zipfile(target)
 
 
+def test_words_of_hide_that_are_given_one_by_one_all_hide(ledger: Bundled) -> None:
+    target = ledger.folder / "one-by-one.zip"
+    assert cli(ledger, "the guards", "-o", target, "--hide", "prompts", "--hide", "gold, replies") == 0
+    with zipfile.ZipFile(target) as evidence:
+        assert json.loads(evidence.read("bundle.json"))["hide"] == ["gold", "prompts", "replies"]
+
+
 def test_json_stands_alone_on_stdout(ledger: Bundled, capsys: pytest.CaptureFixture[str]) -> None:
     target = ledger.folder / "told.zip"
     assert cli(ledger, ledger.run[:6], "-o", target, "--json", "--lines", "needed") == 0
@@ -55,6 +62,7 @@ def test_a_proof_of_one_event_carries_its_line(ledger: Bundled) -> None:
     ("arguments", "status", "sentence"),
     [
         (["latest", "--hide", "golds"], 2, "error: --hide: expected gold, prompts, replies, got 'golds'"),
+        (["latest", "--hide", ""], 2, "error: --hide: expected gold, prompts, replies, got nothing, which would hide"),
         (["latest", "--hide", "gold", "--reveal", "2"], 2, "error: --reveal 2 needs --seed, a text that the auditor"),
         (["latest", "--hide", "gold", "--seed", "s"], 2, "error: --seed needs --reveal N: how many cells it draws"),
         (["latest", "--reveal", "2", "--seed", "s"], 2, "error: --reveal needs --hide: without it, everything"),

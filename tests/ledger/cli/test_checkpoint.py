@@ -42,9 +42,16 @@ def test_a_checkpoint_is_told_with_its_file_and_the_command_that_checks_it(
     first = command("checkpoint", environ=ready)
     assert (first.status, first.err) == (0, "")
     assert re.search(r"Signed 2 events by eval-ledger/local/\w+\+[0-9a-f]{8}: .*000000000002\.checkpoint", first.out)
-    told = re.search(r"ledger (verify --key \S+)", first.out)
+    told = re.search(r"ledger (verify) LEDGER (--checkpoint \S+ --key \S+)$", first.out, re.MULTILINE)
     assert told is not None
-    assert command(*told[1].split(), environ=ready).out.startswith("MATCHES CHECKPOINT")
+    (command.folder / "ledger.db.checkpoints" / "000000000002.checkpoint").rename(
+        command.folder / "000000000002.checkpoint"
+    )
+    elsewhere = command(told[1], "ledger.db", *told[2].split(), environ=ready)
+    assert elsewhere.out.startswith("MATCHES CHECKPOINT")
+    (command.folder / "000000000002.checkpoint").rename(
+        command.folder / "ledger.db.checkpoints" / "000000000002.checkpoint"
+    )
     again = command("checkpoint", "--json", environ=ready)
     assert (again.status, again.json["fresh"], again.json["anchor"], again.json["size"]) == (0, False, None, 2)
     assert again.err.startswith("Nothing new since the checkpoint of 2 events: ")
