@@ -173,18 +173,20 @@ def _whole(path: Path) -> bytes:
 def signers(stored: StoredCheckpoint, keys: Sequence[VerifierKey]) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     """(which of the keys signed it, who else says so, why it isn't to be trusted or "").
 
-    Without keys nothing is known of any signature, and that alone is no problem.
+    A key speaks for the ledger whose name it has: whoever is given the keys of several ledgers isn't told of one of
+    them by the key of another. Without keys nothing is known of any signature, and that alone is no problem.
     """
     assert stored.signed is not None
-    note = stored.signed.note
+    note, origin = stored.signed.note, stored.signed.checkpoint.origin
     try:
-        by = tuple(key.label for key in note.signed_by(keys))
+        found = note.signed_by(keys)
     except BadNote as problem:
         return (), tuple(dict.fromkeys(each.label for each in note.signatures)), str(problem)
+    by = tuple(key.label for key in found)
     unknown = tuple(dict.fromkeys(each.label for each in note.signatures if each.label not in by))
-    if keys and not by:
-        wanted = ", ".join(key.label for key in keys)
-        return (), unknown, f"expected a signature by {wanted}, got one by {', '.join(unknown)}"
+    if keys and not any(key.name == origin for key in found):
+        wanted = ", ".join(key.label for key in keys if key.name == origin) or f"a key of {origin[:140]!a}"
+        return by, unknown, f"expected a signature by {wanted}, got one by {', '.join((*by, *unknown))}"
     return by, unknown, ""
 
 

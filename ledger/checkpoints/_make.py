@@ -74,6 +74,12 @@ def make_checkpoint(path: str | os.PathLike[str], key: SigningKey, *, without: C
             last = found.held[-1] if found.held else None
             if last is not None and last.is_by(key.verifier) and _nothing_since(ledger, last, found):
                 return Made(last.path, last.checkpoint, key.verifier, False, appended.get(last.checkpoint.size), lost)
+            if last is not None and last.checkpoint.size == found.roots.size:
+                raise Refused(
+                    f"{last.path} is of the same {found.roots.size} events, by another key, and its event was never"
+                    " appended: run `ledger checkpoint` with that key first, or append something (`ledger note`)."
+                    " Nothing was signed"
+                )
             checkpoint = Checkpoint(origin_of(ledger), found.roots.size, found.roots.root)
             target = note_path(folder, checkpoint.size)
             data = bytes(key.sign(checkpoint.text))

@@ -85,6 +85,22 @@ def test_one_of_several_keys_is_enough(noted: Path) -> None:
     assert verdict.verdict == "MATCHES CHECKPOINT" and verdict.ok
 
 
+def test_the_key_of_another_ledger_vouches_for_none_but_its_own(noted: Path) -> None:
+    # Whoever has the keys of two ledgers must not be told of the one by the keeper of the other.
+    other = SigningKey("example/other", bytes(32))
+    note = sign(noted, 7, key=other)
+    for keys in ((other.verifier,), (key_of(noted).verifier, other.verifier)):
+        verdict = verify(noted, Outside(keys=keys))
+        assert (verdict.verdict, verdict.ok) == ("CONSISTENT", False)
+        assert f"got one by {other.verifier.label}" in verdict.failures[0]
+    forged = Checkpoint(origin_of(noted), 7, bytes(32))
+    note.write_bytes(bytes(other.sign(forged.text)))
+    assert verify(noted, Outside(keys=(other.verifier,))).verdict == "CONSISTENT"
+    own = str(key_of(noted).sign(forged.text).signatures[0])
+    note.write_bytes(note.read_bytes() + f"{own}\n".encode())
+    assert with_key(noted).verdict == "TAMPERED"
+
+
 def test_a_foreign_signature_is_a_failure_and_neither_confirms_nor_convicts(noted: Path) -> None:
     sign(noted, 7, key=key_of(noted, seed=66))
     verdict = with_key(noted)

@@ -278,6 +278,25 @@ def test_an_anchor_that_is_missing_is_added_before_anything_new_is_signed(
         assert [json.loads(event.body or "")["size"] for event in ledger.events(kind="anchor")] == [2, 4]
 
 
+def test_another_key_finds_a_checkpoint_of_this_very_moment_and_says_what_to_do(
+    signed: Signed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise AppendFailed("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "append", fails)
+        with pytest.raises(AppendFailed):
+            signed.sign()
+    other = SigningKey.generate(signed.key.name)
+    before = signed.files()
+    with pytest.raises(Refused, match=r"of the same 2 events, by another key.*`ledger checkpoint` with that key"):
+        Signed(signed.path, other).sign()
+    assert signed.files() == before
+    signed.sign()
+    assert Signed(signed.path, other).sign().checkpoint.size == 3
+
+
 def test_a_full_disk_leaves_no_half_of_a_note_and_no_event(signed: Signed) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
