@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
 from ledger._errors import AppendFailed, NotALedger, Refused
+from ledger._files import read_small
 from ledger._filesystem import network_at, refuse_network
 from ledger._reasons import advice
 from ledger._schema import format_objects
 
-__all__ = ["APPLICATION_ID", "connect_reader", "connect_writer", "refuse_unguarded", "uri"]
+__all__ = ["APPLICATION_ID", "connect_reader", "connect_writer", "refuse_journal", "refuse_unguarded", "uri"]
 
 APPLICATION_ID = 0x45564C31  # "EVL1"
 BUSY_SECONDS = 60.0
@@ -66,12 +68,12 @@ def _pending(path: Path) -> bool:
         raise NotALedger(f"{path} can't be read as a ledger: {problem.strerror or problem}") from None
 
 
-def _refuse_journal(path: Path) -> None:
+def refuse_journal(path: Path) -> None:
     """Raise NotALedger where a rollback journal waits, out of which SQLite would write the file anew on opening it."""
     journal = _beside(path, "-journal")
     try:
-        with journal.open("rb") as file:
-            hot = file.read(1) not in (b"", b"\0")
+        # A pipe, which SQLite would wait for, is no better.
+        hot = not stat.S_ISREG(journal.stat().st_mode) or read_small(journal, 0) not in (b"", b"\0")
     except OSError:
         return
     if hot:
@@ -103,7 +105,7 @@ def connect_writer(path: Path) -> sqlite3.Connection:
     guards). Then nothing was written.
     """
     refuse_network(path)
-    _refuse_journal(path)
+    refuse_journal(path)
     try:
         connection = sqlite3.connect(
             uri(path, "mode=rw"), uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -163,7 +165,7 @@ def connect_reader(path: Path, *, views: bool = False, untouched: bool = False) 
         raise NotALedger(f"{path} is a folder, not a ledger; name the file in it")
     if not path.is_file():
         raise NotALedger(f"there is no ledger at {path}; `ledger init` makes one, --db or LEDGER_DB names another")
-    _refuse_journal(path)
+    refuse_journal(path)
     network = network_at(path)
     pending = _pending(path)
     if network is not None and pending:

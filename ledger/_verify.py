@@ -6,6 +6,7 @@ it (`Outside`). docs/FORMAT.md lists what is out of reach.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ledger._canonical import JSON
-from ledger._connect import connect_reader, uri
+from ledger._connect import connect_reader, refuse_journal, uri
 from ledger._errors import LedgerError, NotALedger
 from ledger._schema import format_objects, release_objects
 from ledger._verify_blobs import BlobStream
@@ -120,13 +121,16 @@ class Verdict:
         }  # fmt: skip
 
 
-def verify(path: Path, outside: Outside | None = None, *, jobs: int = 1, watch: Watch | None = None) -> Verdict:
+def verify(
+    path: str | os.PathLike[str], outside: Outside | None = None, *, jobs: int = 1, watch: Watch | None = None
+) -> Verdict:
     """Check the ledger at `path`, and hold it against what is `outside`: by default the checkpoints beside it.
 
     With `jobs` above 1, a large ledger's events are divided among as many processes; the verdict is the same. Never
     writes, and never fails on what a file holds. Raises NotALedger when there is no readable ledger at all: no file,
     not SQLite, no events table, or locked.
     """
+    path = Path(path)
     gathered = gather(path, outside or Outside())
     verdict = verify_in_parts(path, gathered, Way(jobs), watch) if jobs > 1 else None
     if verdict is not None:
@@ -149,6 +153,8 @@ def verify_in_parts(path: Path, gathered: Gathered, way: Way, watch: Watch | Non
 
 
 def _open(path: Path, findings: Findings) -> sqlite3.Connection:
+    if path.is_file():
+        refuse_journal(path)
     try:
         return connect_reader(path)
     except NotALedger as unreadable:

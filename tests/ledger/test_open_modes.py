@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -96,6 +97,13 @@ def test_beside_a_foreign_journal_nothing_is_opened_and_nothing_changes(planted:
     for harmless in (b"", bytes(512)):
         journal.write_bytes(harmless)
         assert verify(planted).verdict == "CONSISTENT"
+
+
+def test_a_pipe_that_is_called_a_journal_keeps_nobody_waiting(path: Path) -> None:
+    os.mkfifo(path.with_name("ledger.db-journal"))
+    for act in (connect_writer, connect_reader, Ledger.open, verify):
+        with pytest.raises(NotALedger, match=r"ledger\.db-journal, which no ledger ever has"):
+            act(path)
 
 
 # Guards

@@ -22,6 +22,10 @@ from ledger._verify_redactions import WithheldBy
 from tests.ledger.ledgers import EXAMPLES, OTHER_RUN, RUN, drop_guards, example_draft, rehash, settle, tamper, withhold
 
 
+def test_a_ledger_may_be_named_by_text(original: Path) -> None:
+    assert verify(str(original)) == verify(original)
+
+
 def test_a_sound_ledger_is_consistent_and_counted(original: Path) -> None:
     verdict = verify(original)
     with Ledger.open(original, read_only=True) as ledger:
