@@ -60,7 +60,7 @@ def hold(
         failures.append(f"the checkpoint of --since can't be gone by, so everything was checked: {why_not_since}")
     seen = [_seen(each, gathered, ledger, findings, failures) for each in gathered.found]
     seen.sort(key=lambda each: (each.size is None, each.size or 0, each.file))
-    _bound(seen, findings)
+    _bound([each for each in seen if each.holds is False and each.problem in _parts(each, ledger)], seen, findings)
     _anchors(anchors, seen, gathered, ledger, findings)
     asked = gathered.outside
     counting = [each for each in seen if each.counts]
@@ -121,7 +121,7 @@ def _extends(at: Checkpoint, file: str, ledger: _Ledger, findings: Findings | No
     if at.size > ledger.events:
         if findings is not None:
             findings.add(None, f"the events that the checkpoint {file} speaks of", f"at least {at.size}", ledger.events)
-        return False, f"the ledger has {ledger.events} events, fewer than its {at.size}"
+        return False, _shorter(at.size, ledger)
     root = ledger.roots.root(at.size)
     if root is None and at.size < ledger.since:
         return None, f"--since takes the first {ledger.since} events as they are, so it was not held against them"
@@ -132,21 +132,39 @@ def _extends(at: Checkpoint, file: str, ledger: _Ledger, findings: Findings | No
     if findings is not None:
         what = f"the root of the first {at.size} events, as the checkpoint {file} has it"
         findings.add(None, what, to_base64(at.root), to_base64(root))
-    return False, f"it has another root than the first {at.size} events of this ledger"
+    return False, _another(at.size)
 
 
-def _bound(seen: Sequence[CheckpointSeen], findings: Findings) -> None:
+def _shorter(size: int, ledger: _Ledger) -> str:
+    return f"the ledger has {ledger.events} events, fewer than its {size}"
+
+
+def _another(size: int) -> str:
+    return f"it has another root than the first {size} events of this ledger"
+
+
+def _parts(seen: CheckpointSeen, ledger: _Ledger) -> tuple[str, str]:
+    """What is said of a checkpoint that is this ledger's, isn't distrusted, and that the ledger doesn't extend."""
+    return _shorter(seen.size or 0, ledger), _another(seen.size or 0)
+
+
+def _bound(parted: Sequence[CheckpointSeen], seen: Sequence[CheckpointSeen], findings: Findings) -> None:
     """Between which checkpoints a history parts from the one that was signed; or that two histories were signed."""
-    bad = min((each.size or 0 for each in seen if each.holds is False and each.size), default=0)
-    good = [each.size or 0 for each in seen if each.counts]
-    below = max((size for size in good if size < bad), default=0)
-    above = max((size for size in good if size > bad), default=0)
-    if bad and below:
-        findings.note(f"the first {below} events are a checkpoint's; what parts from the one of {bad} comes after them")
-    if bad and above:
+    if not parted:
+        return
+    bad = parted[0]
+    size = bad.size or 0
+    good = [each for each in seen if each.counts]
+    below = max((each.size or 0 for each in good if (each.size or 0) < size), default=0)
+    above = [each for each in good if (each.size or 0) > size]
+    if below:
         findings.note(
-            f"the checkpoints of {bad} and {above} events are of two histories: whoever made both signed both"
+            f"the first {below} events are a checkpoint's; what parts from the one of {size} comes after them"
         )
+    if above:
+        both = sorted(set(bad.signed_by) & {by for each in above for by in each.signed_by})
+        who = f"{', '.join(both)} signed both" if both else "who signed them wasn't checked against one key"
+        findings.note(f"the checkpoints of {size} and {above[-1].size} events are of two histories: {who}")
 
 
 def root_named(anchor: Anchor) -> bytes | None:

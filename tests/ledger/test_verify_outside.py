@@ -63,8 +63,22 @@ def test_one_wrong_checkpoint_among_right_ones_is_tampering_and_says_where_it_ma
     verdict = with_key(noted)
     assert verdict.verdict == "TAMPERED" and verdict.first_bad_seq is None
     assert any("the first 4 events are a checkpoint's" in note for note in verdict.notes)
-    assert any("the checkpoints of 9 and 12 events are of two histories" in note for note in verdict.notes)
+    label = key_of(noted).verifier.label
+    assert f"the checkpoints of 9 and 12 events are of two histories: {label} signed both" in verdict.notes
+    (said,) = (note for note in verify(noted).notes if "two histories" in note)
+    assert said.endswith("who signed them wasn't checked against one key")
     assert [each.holds for each in verdict.checkpoints] == [True, False, True]
+
+
+def test_nobody_is_said_to_have_signed_two_histories_for_a_note_of_another_s(noted: Path, tmp_path: Path) -> None:
+    sign(noted, 12)
+    planted = note_path(checkpoint_folder(noted), 9)
+    planted.write_bytes(bytes(key_of(noted, seed=66).sign(Checkpoint(origin_of(noted), 9, bytes(32)).text)))
+    elsewhere = tmp_path / "elsewhere.checkpoint"
+    elsewhere.write_bytes(bytes(SigningKey("example/other", bytes(32)).sign(f"example/other\n8\n{'A' * 43}=\n")))
+    verdict = with_key(noted, checkpoints=(elsewhere,))
+    assert [each.holds for each in verdict.checkpoints] == [False, False, True]
+    assert len(verdict.failures) == 2 and verdict.notes == ()
 
 
 def test_a_key_makes_an_honest_signature_count_and_names_who_else_is_on_the_note(noted: Path) -> None:
