@@ -139,7 +139,7 @@ def held_checkpoints(ledger: Ledger) -> list[Held]:
         if each.path.name != note_path(each.path.parent, at.size).name:
             raise Refused(
                 f"{each.path}: expected the checkpoint of {int(each.path.stem)} events, got one of {at.size};"
-                " put it back under its name. Nothing was signed"
+                f" put it back under its name, {note_path(each.path.parent, at.size).name}. Nothing was signed"
             )
         found.append(Held(each.path, each.signed))
     return found

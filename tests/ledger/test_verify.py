@@ -271,7 +271,7 @@ def test_a_blob_too_large_to_hold_at_once_is_checked_in_pieces(tmp_path: Path) -
 KINDS = sorted(set(EXAMPLES) - {"genesis", "schema", "redact"})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(
         st.lists(
