@@ -17,7 +17,7 @@ from ledger._canonical import load
 from ledger._errors import BadBundle, BadNote, LedgerError
 from ledger._screen import printable
 from ledger.bundle._known import reader_source
-from ledger.bundle._listed import Case, check_asked, check_draw, check_fixture, read_cases
+from ledger.bundle._listed import Case, check_asked, check_draw, check_fixture, drawn_events, read_cases
 from ledger.bundle._read import BundleFile
 from ledger.bundle._readme import readme, spans
 from ledger.bundle._recount import recount
@@ -164,11 +164,15 @@ class _Check:
                 f"claim {number}", lambda claim=claim: recount(seen, claim, newest=about.asked.report is None)
             )
             if found is not None:
+                if found.placed and found.placed not in self.told:
+                    self.told.append(found.placed)
                 (self.partly if found.hidden else self.proved).append(found.sentence())
         for fixture in about.fixtures:
             said = self.call("fixtures", lambda each=fixture: check_fixture(seen, each, complete=about.complete))
             if said is not None:
                 (self.proved if about.complete else self.told).append(said)
+        if about.fixtures and not all(seen.shows(kind) for kind in ("report", "supersede", "taint", "clear")):
+            self.told.append("what is superseded or tainted, or not: events that say so are hidden")
         if about.fixtures and not about.complete:
             self.told.append("that no more runs stand on these fixtures")
         elif about.fixtures and seen.unseen_freezes:
@@ -190,6 +194,10 @@ class _Check:
         said = self.call("draw", lambda: check_draw(self.seen, reveal, at.root, runs, cases))
         if said is not None:
             self.proved.append(said)
+            wholly = drawn_events(self.seen, {(each.run, each.cell) for each in reveal.drawn})
+            gone = sum(seq in wholly for seq, _ in self.seen.withheld())
+            if gone:
+                self.partly.append(f"{gone} texts of drawn cells are withheld by redactions: PROVED IN PART")
         if seed is None:
             self.told.append("that the seed wasn't chosen to suit: give --seed, with one that you chose yourself")
 

@@ -6,12 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from ledger._errors import LedgerError
 from ledger._event import Event
 from ledger._store import Ledger
+from ledger.bundle._derivers import derivers
 from ledger.bundle._draw import DrawnCase, case_lines
 from ledger.bundle._holds import Word
 from ledger.bundle._readme import FIXED_WORDS
@@ -51,17 +53,19 @@ def reader_source() -> bytes:
     return (files("ledger.bundle") / "verify.py").read_bytes()
 
 
-def _program_words() -> set[str]:
-    """The words of this package's sources: they were written before any case, and anybody can read them."""
+@cache
+def _program_words() -> frozenset[str]:
+    """The words of the sources of this package, and of the one that derives again, whose sources are frozen with a
+    rule set: they were written before any case, and anybody can read them."""
     found: set[str] = set()
-    folders = [files("ledger")]
+    folders = [files(name) for name in ("ledger", *sorted({each.module.partition(".")[0] for each in derivers()}))]
     while folders:
         for each in folders.pop().iterdir():
             if each.is_dir():
                 folders.append(each)
             elif each.name.endswith(".py"):
                 found |= folded_words(each.read_text("utf-8"))
-    return found
+    return frozenset(found)
 
 
 def _common(ledger: Ledger, size: int) -> str:

@@ -13,7 +13,7 @@ from ledger.bundle._read import BundleFile, CaseRow, Claim, Listed, ListedRun, R
 from ledger.bundle._seen import Seen
 from ledger.kinds import Cell, Clear, Close, Freeze, Genesis, Plan, Report, Supersede, Taint
 
-__all__ = ["Case", "check_asked", "check_draw", "check_fixture", "read_cases"]
+__all__ = ["Case", "check_asked", "check_draw", "check_fixture", "drawn_events", "read_cases"]
 
 Case = tuple[str, str]
 """A drawn cell's case: its fixture's name, and its line."""
@@ -42,8 +42,11 @@ def check_asked(bundle: BundleFile, seen: Seen) -> None:
     if gone:
         raise BadBundle(f"event {gone[0]}, which something that was asked for rests on, is left out")
     for claim in about.claims:
-        if claim.run not in asked.runs and asked.report is None:
+        if claim.run not in asked.runs:
             raise BadBundle(f"a claim is about run {claim.run}, which wasn't asked for")
+    unnamed = sorted(seq for seq, why in seen.withheld() if why == "redacted" and seq not in seen.redacted)
+    if unnamed:
+        raise BadBundle(f"event {unnamed[0]} is said to be redacted, and no redaction up to the checkpoint names it")
     if asked.report is not None:
         _check_report(bundle, seen, asked.report, about.claims)
 
@@ -72,6 +75,8 @@ def check_fixture(seen: Seen, fixture: Listed, *, complete: bool) -> str:
     digests = {shown[seq].digest for seq in freezes if seq in shown}
     if len(digests) > 1 or any(seq in seen.bodies and seq not in shown for seq in freezes):
         raise BadBundle(f"{fixture.name}: its freezes aren't of one fixture")
+    if digests and fixture.name not in {shown[seq].name for seq in freezes if seq in shown}:
+        raise BadBundle(f"{fixture.name}: its freezes have another name")
     more = sorted(seq for seq, body in shown.items() if body.digest in digests and seq not in freezes)
     if more:
         raise BadBundle(f"{fixture.name}: event {more[0]} froze the same file, and isn't listed")
@@ -127,12 +132,15 @@ def _check_lineage(seen: Seen, where: str, run: ListedRun) -> None:
         found = _in_force(bodies, run.run)
         if found != run.superseded_by:
             raise BadBundle(f"{where}: superseded by {run.superseded_by} as the maker has it, and by {found} in fact")
+    # Answers that were taken over from a tainted run are tainted too.
+    taken = [seen.events.get(cause) for each in seen.of("reuse", run.run) for cause in each.causes]
+    sources = {run.run, *(each.run for each in taken if each is not None)}
     cleared = [seen.bodies.get(each.seq) for each in seen.of("clear")]
     if None not in cleared:
         over = {each.taint for each in cleared if isinstance(each, Clear)}
         for each in seen.of("taint"):
             body = seen.bodies.get(each.seq)
-            on_it = isinstance(body, Taint) and (body.target.what, body.target.id) == ("run", run.run)
+            on_it = isinstance(body, Taint) and body.target.what == "run" and body.target.id in sources
             if on_it and each.seq not in over and each.seq not in run.tainted_by:
                 raise BadBundle(f"{where}: event {each.seq} taints it, and isn't listed")
 
@@ -160,6 +168,16 @@ def read_cases(bundle: BundleFile) -> list[Case]:
     return [(row.fixture, row.line) for row in rows]
 
 
+def drawn_events(seen: Seen, places: set[tuple[str, int]]) -> set[int]:
+    """The events of drawn cells, and those of other cells that they rest on, but for these cells' own events."""
+    found = {line.seq for line in seen.events.values() if (line.run, line.cell) in places}
+    for seq in sorted(seen.events, reverse=True):
+        if seq in found:
+            rest = [seen.events[cause] for cause in seen.events[seq].causes if cause in seen.events]
+            found.update(each.seq for each in rest if each.cell and each.kind != "cell")
+    return found
+
+
 def check_draw(seen: Seen, reveal: Reveal, root: bytes, runs: Iterable[str], cases: list[Case]) -> str:
     """What is revealed is what the seed draws, is shown whole, and has its cases. Says so, or raises BadBundle.
 
@@ -170,12 +188,13 @@ def check_draw(seen: Seen, reveal: Reveal, root: bytes, runs: Iterable[str], cas
     drawn = [(each.run, each.cell) for each in reveal.drawn]
     if drawn != order or len(drawn) != reveal.n:
         raise BadBundle("other cells are revealed than the seed draws")
-    places = set(drawn)
-    hidden = [(seq, why) for seq, why in seen.hidden.items()] + [(each.seq, each.why) for each in seen.bare]
-    for seq, why in sorted(hidden):
+    wholly = drawn_events(seen, set(drawn))
+    for seq, why in sorted(seen.withheld()):
         line = seen.events[seq]
-        if why != "redacted" and (line.run, line.cell) in places:
-            raise BadBundle(f"event {seq} is of cell {line.cell} of run {line.run}, which was drawn, and is hidden")
+        if why != "redacted" and seq in wholly:
+            raise BadBundle(
+                f"event {seq}, of cell {line.cell} of run {line.run}, is hidden, and a drawn cell rests on it"
+            )
     if not isinstance(seen.bodies.get(1), Genesis):
         raise BadBundle("genesis is hidden, and without its key no case can be held against its digests")
     wanted: set[tuple[str, str]] = set()

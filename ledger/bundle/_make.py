@@ -119,7 +119,7 @@ def _check_ledger(path: Path) -> None:
 def _beside(target: Path) -> Generator[Path]:
     """A file to write to, which gets the target's name once it is whole and durable."""
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".ledger-") as folder:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".ledger-", ignore_cleanup_errors=True) as folder:
             made = Path(folder) / "made"
             yield made
             with made.open("rb+") as file:

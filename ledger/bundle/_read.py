@@ -39,6 +39,7 @@ _MOST_RATIO = 1100
 _ROW = 16 << 20
 _PIECE = 1 << 16
 _ENCRYPTED = 1
+_END, _END_SIZE = b"PK\5\6", 22
 
 
 class _Part(BaseModel):
@@ -197,6 +198,10 @@ class BundleFile:
             raise BadBundle(f"expected the member {missing[0]}, which every bundle has")
         if sum(self.sizes.values()) > min(_REST, _MOST_RATIO * path.stat().st_size):
             raise BadBundle("its members are larger than they can honestly be: it would only fill memory or a disk")
+        if infos[0].header_offset != 0 or not _ends_as_a_zip(path):
+            raise BadBundle(
+                "something stands before the zip or after it, which another program may take for the bundle"
+            )
         damaged = archive.testzip()
         if damaged is not None:
             raise BadBundle(f"the member {printable(damaged)[:200]} is damaged")
@@ -241,10 +246,17 @@ def _lines(file: IO[bytes], name: str) -> Iterator[bytes]:
         yield row[:-1]
 
 
+def _ends_as_a_zip(path: Path) -> bool:
+    """Whether the record that ends a zip is the last thing in the file, and has no comment."""
+    with path.open("rb") as file:
+        file.seek(-_END_SIZE, 2)
+        return file.read(4) == _END
+
+
 def _place(info: zipfile.ZipInfo) -> int:
     top = info.filename.partition("/")[0]
     named = info.filename in _ORDER[:-1] and top != "timestamps"
-    if not named and not _NAME.fullmatch(info.filename):
+    if info.orig_filename != info.filename or not (named or _NAME.fullmatch(info.filename)):
         raise BadBundle(f"the member {printable(info.filename)[:200]} is none that a bundle has")
     if info.flag_bits & _ENCRYPTED or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise BadBundle(f"the member {info.filename}: expected one that is packed with DEFLATE, and not encrypted")

@@ -48,6 +48,10 @@ _HIDDEN = """\
 Hidden: {words}. What is hidden keeps its line, its place in the order, and a commitment that holds whoever made this
 to the text that isn't shown. `events.jsonl` says why of each. By kind, how many bodies, and the seqs:
 """
+_LABELS = """\
+Hidden freezes may be rule sets. The label of a rule set is shown all the same, and ends with the start of a digest of
+its file: whoever knows all of that file but a short text can try texts against it.
+"""
 _NOT_HIDDEN = "## What is hidden\n\nNothing was asked to be hidden.\n"
 _TELLS = """\
 Lines, counts and scores are shown: they tell how many cells there are, which of them were right, and which figures
@@ -72,8 +76,8 @@ _ROWS = (
 
 FIXED_WORDS = " ".join(
     (
-        _WHAT, _HOW, _ALL_LINES, _SOME_LINES, _CLAIMS, _NO_CLAIMS, _RUNS, _HIDDEN, _NOT_HIDDEN, _TELLS, _REDACTED,
-        _REVEALED, _UNREAD, _ROWS,
+        _WHAT, _HOW, _ALL_LINES, _SOME_LINES, _CLAIMS, _NO_CLAIMS, _RUNS, _HIDDEN, _LABELS, _NOT_HIDDEN, _TELLS,
+        _REDACTED, _REVEALED, _UNREAD, _ROWS,
     )
 )  # fmt: skip
 """What is in every README whatever the ledger holds."""
@@ -145,6 +149,8 @@ def readme(
         lines.append(_HIDDEN.format(words=", ".join(bundle["hide"])))
         lines += [f"- {kind}: {len(seqs)} ({spans(seqs)})" for kind, seqs in sorted(places.items())]
         lines += ["", _TELLS]
+        if "freeze" in places:
+            lines.append(_LABELS)
     else:
         lines.append(_NOT_HIDDEN)
     if redacted:

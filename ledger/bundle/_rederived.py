@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from typing import Any, cast
 
 from ledger._errors import LedgerError
 from ledger._store import Ledger
+from ledger.bundle._derivers import GROUP, derivers
 from ledger.bundle._listed import Case
 from ledger.bundle._read import BundleFile, Told
 from ledger.bundle._scratch import scratch_ledger
@@ -21,7 +21,6 @@ from ledger.kinds import Genesis
 
 __all__ = ["GROUP", "Part", "Rederived", "rederive"]
 
-GROUP = "eval_ledger.rederive"
 _DERIVED = ("parse", "confirm", "score", "tally")
 
 
@@ -85,7 +84,7 @@ def _parts(bundle: BundleFile, seen: Seen, cases: Sequence[Case]) -> list[Part]:
 
 
 def _loaded() -> Callable[[Ledger, Part], Rederived]:
-    points = sorted(entry_points(group=GROUP), key=lambda each: each.name)
+    points = derivers()
     if not points:
         raise LedgerError("no package that derives again is installed; eval-ledger whole brings `harness`")
     try:

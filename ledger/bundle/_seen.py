@@ -63,6 +63,15 @@ class Seen:
     runs: dict[int, str] = field(default_factory=dict[int, str])
     cells: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     unseen_freezes: int = 0
+    redacted: set[int] = field(default_factory=set[int])
+
+    def shows(self, kind: str) -> bool:
+        """Whether every body of a kind of the ledger's own events is shown."""
+        return all(each.seq in self.bodies for each in self.of(kind))
+
+    def withheld(self) -> list[tuple[int, str]]:
+        """The events of which a body or a blob isn't shown, and why."""
+        return [*self.hidden.items(), *((each.seq, each.why) for each in self.bare)]
 
     def of(self, kind: str, run: str = "") -> list[Line]:
         """The events of a kind that belong to a run (or to none), in order."""
@@ -73,6 +82,8 @@ class Seen:
         self.events[line.seq] = line
         self.hashes[line.seq] = digest
         self.by_kind[line.kind, line.run].append(line)
+        if line.kind == "redact":
+            self.redacted.update(line.causes)
         here = [self.events[cause] for cause in line.causes if cause in self.events]
         own = [self.rests[each.seq] for each in here
                if (each.run, each.cell) == (line.run, line.cell) and each.kind != "cell"]  # fmt: skip
@@ -187,6 +198,8 @@ def read_lines(bundle: BundleFile, seen: Seen, at: Checkpoint, problems: Problem
             problems.add(f"event {line.seq}", "it is another one in events.jsonl than in lines.txt")
         if line.kind == "plan":
             seen.plans.append(line)
+        if line.kind == "redact":
+            seen.redacted.update(line.causes)
         if line.kind == "cell":
             seen.cells[line.run] += 1
         if line.kind == "freeze" and (there is None or line.seq in seen.hidden):

@@ -144,8 +144,20 @@ def select(ledger: Ledger, asked: Asked, size: int) -> Selection:
             (close,) = ledger.rows(_CLOSE, (run, size))
             if close["seq"] is not None:
                 seqs.add(int(close["seq"]))
+    seqs |= _redactions(ledger, seqs, size)
     ours = {*known, *asked.events, *_reports(ledger, asked.runs, size)}
     return Selection(asked, sorted(seqs), frozenset(seqs - ours - {1}), fixtures)
+
+
+def _redactions(ledger: Ledger, seqs: set[int], size: int) -> set[int]:
+    """The redactions of these events, which vouch for what is withheld. Raises Refused for one after `size`."""
+    found: set[int] = set()
+    for event in ledger.events(kind="redact"):
+        if seqs.intersection(event.causes):
+            if event.seq > size:
+                raise Refused(f"no checkpoint covers event {event.seq}, which redacts something of this; {_MORE}")
+            found.add(event.seq)
+    return found
 
 
 def _reports(ledger: Ledger, runs: Sequence[str], size: int) -> set[int]:

@@ -39,6 +39,13 @@ _HEX_RUN = re.compile(r"[0-9a-f]{8,}")
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){4,}")
 _DIGEST = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{12}|[0-9a-f]{8})(?![0-9A-Za-z])")
 _ID = re.compile(r"(?<![0-9A-Za-z])[a-z0-9]{16,32}(?![0-9A-Za-z])")
+_EVERYDAY = frozenset({
+    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "from", "had", "has", "have", "i", "if", "in",
+    "is", "it", "its", "no", "not", "of", "on", "one", "or", "our", "run", "s", "so", "than", "that", "the", "then",
+    "there", "they", "this", "to", "too", "two", "was", "we", "were", "what", "when", "who", "why", "with", "wrong",
+    "right", "yes",
+})  # fmt: skip
+"""Words that stand in any sentence: as answers they tell nothing there."""
 _SPACES = {ord(each): " " for each in "\t\n\r"}
 _LOCATOR = re.compile(r"ledger:[a-z0-9./-]+/[0-9]+(?:,attempt=[0-9]+)?/[0-9a-f]{64}/[0-9a-f]{8}")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -156,7 +163,7 @@ class HiddenTexts:
     def names_one(self, prose: str) -> bool:
         """Whether a sentence that somebody wrote has one of the common texts among its words."""
         words = {_folded(each) for form in _forms(prose) for each in _WORD.findall(form)}
-        return any(len(each) >= _SHORTEST for each in self._wholes & words)
+        return bool(self._wholes & words - _EVERYDAY)
 
     def held_by(self, text: str, apart: Collection[str] = ()) -> bool:
         """Whether a text holds one of those that are long enough to be told from chance; but for those in `apart`."""

@@ -2,34 +2,21 @@
 
     python verify.py evidence.zip --key VKEY [--key ...] [--seed S]        VKEY: NAME+ID+BASE64, or a file that holds it
 
-Take this file and the key from elsewhere than the bundle: whoever forges a bundle forges the copy inside as well. It
-needs Python 3.9, `pip install blake3 cryptography`, and nothing else. Specifications: RFC 6962 section 2.1 (the
-tree), c2sp.org/signed-note and /tlog-checkpoint, RFC 8032 (Ed25519), docs/FORMAT.md and docs/BUNDLES.md of eval-ledger.
-
-Exit: 0 all that is claimed is proved; 1 something is false, or no key was given, so that nothing is proved; 2 no bundle
-that can be read, or wrong usage; 3 nothing is false, and a claim is proved in part only, since scores are hidden.
+Take this file and the key from elsewhere than the bundle: a forger forges the copy inside too. Python 3.9, blake3 and
+cryptography; RFC 6962 section 2.1, RFC 8032, c2sp.org/tlog-checkpoint, eval-ledger's docs/FORMAT.md and BUNDLES.md.
+Exit: 0 all is proved; 1 something is false, or no key was given; 2 not readable; 3 proved in part: something is hidden.
 """
 
 # fmt: off
 # pyright: basic, reportOptionalSubscript=false, reportOptionalMemberAccess=false
-import argparse
-import base64
-import hashlib
-import json
-import re
-import sys
-import zipfile
+import argparse, base64, datetime, hashlib, io, json, re, sys, zipfile  # noqa: E401, I001  few lines, to be read
 from collections import defaultdict, namedtuple
-from datetime import datetime
 from pathlib import Path
-
 from blake3 import blake3
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
 MAX_INT, MAX_ROW, MAX_NOTE, MAX_ALL = 2**53 - 1, 16 << 20, 256 << 10, 16 << 30
-NEEDED = {"README.md": 4 << 20, "verify.py": 1 << 20, "bundle.json": 64 << 20, "checkpoint": MAX_NOTE,
-          "events.jsonl": MAX_ALL}
+NEEDED = {"README.md": 4<<20, "verify.py": 1<<20, "bundle.json": 64<<20, "checkpoint": MAX_NOTE, "events.jsonl": 16<<30}
 ORDER = [*list(NEEDED)[:4], "timestamps", "lines.txt", "events.jsonl", "cases.jsonl", "blobs"]
 KEPT = {"genesis", "freeze", "plan", "cell", "score", "tally", "close", "supersede", "taint", "report"}
 NEVER_REDACTED = KEPT - {"cell", "report"} | {"schema", "clear", "redact", "anchor"}
@@ -41,31 +28,27 @@ LINE = re.compile(
     r'"run":"((?:[a-z0-9]{16,32})?)","cell":(0|[1-9][0-9]{0,15}),'
     r'"causes":\[((?:[1-9][0-9]{0,15}(?:,[1-9][0-9]{0,15})*)?)\],"body":"([0-9a-f]{64})"\}')
 Event = namedtuple("Event", "seq prev kind run cell causes body hash leaf")
-
 def expect(true, said):
     if not true:
         raise ValueError(said)
-
 def clean(value):
     """What somebody else wrote, as printable ASCII and short: there are characters that a terminal obeys."""
     return "".join(c if " " <= c <= "~" else ascii(c)[1:-1] for c in str(value)[:200])
-
+def named(*names):
+    return ", ".join(clean(ascii(each)) for each in names)  # in quotes, so that none can pass for a figure
 def unbase64(text):
     data = base64.b64decode(text.encode("ascii"), validate=True)
     expect(base64.b64encode(data).decode() == text, "base64 that isn't the one spelling of its bytes")
     return data
-
 def unique(pairs):
     expect(len(dict(pairs)) == len(pairs), "a key stands twice in one object")
     return dict(pairs)
-
 def read_json(text, *keys, **how):
     """One JSON object that has at least these keys. Raises ValueError, and RecursionError where it is too deep."""
     found = json.loads(text, object_pairs_hook=unique, parse_constant=lambda name: expect(False, name), **how)
     json.dumps(found, ensure_ascii=False).encode()  # no half of a surrogate pair has an UTF-8 form
     expect(isinstance(found, dict) and set(keys) <= set(found), f"expected a JSON object with {', '.join(keys)}")
     return found
-
 def tagged(value):
     """A value as an experiment sees it: strings as s:..., numbers (read as a tuple of their token) as n:..."""
     if isinstance(value, dict):
@@ -73,12 +56,10 @@ def tagged(value):
     if isinstance(value, (str, tuple)):
         return f"s:{value}" if isinstance(value, str) else f"n:{value[0]}"
     return [tagged(each) for each in value] if isinstance(value, list) else value
-
 def digest(value, key):
     """The keyed digest of a value (DESIGN, Identity). Without numbers, this is the RFC 8785 form."""
     text = json.dumps(tagged(value), ensure_ascii=False, separators=(",", ":"))
     return blake3(text.encode(), key=bytes.fromhex(key)).hexdigest()
-
 def read_key(text):
     """(name, id, public key) of a verifier key. Raises ValueError."""
     found = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)", text.strip())
@@ -86,13 +67,11 @@ def read_key(text):
     expect(len(data) == 33 and data[0] == 1, f"expected an Ed25519 key, NAME+ID+BASE64, got {clean(text)[:40]}")
     expect(hashlib.sha256(found[1].encode() + b"\n" + data).hexdigest()[:8] == found[2], "a key with another key's id")
     return found[1], found[2], data[1:]
-
 def check_note(data, vkeys):
     """The text of a signed note, and NAME+ID of the keys that signed it. A wrong signature of one: ValueError."""
-    text, blank, rest = data.decode("utf-8").rpartition("\n\n")
+    (text, blank, rest), signers = data.decode("utf-8").rpartition("\n\n"), set()
     fits = blank and rest.endswith("\n") and rest.count("\n") <= 64 and len(data) <= MAX_NOTE
     expect(fits and not re.search(r"[\0-\t\x0b-\x1f]", text + rest), "no signed note, or a control character in it")
-    signers = set()
     for line in rest[:-1].split("\n"):
         found = re.fullmatch("\u2014 ([^+\\s]+) ([A-Za-z0-9+/]+=*)", line)
         signature = unbase64(found[2]) if found else b""
@@ -105,7 +84,6 @@ def check_note(data, vkeys):
                     raise ValueError(f"the signature by {clean(name)}+{key_id} isn't that key's for it") from None
                 signers.add(f"{name}+{key_id}")
     return text + "\n", sorted(signers)
-
 def check_checkpoint(data, vkeys):
     """(origin, size, root, signers) of a checkpoint. Of the keys given, one of the ledger's name must be a signer's."""
     text, signers = check_note(data, vkeys)
@@ -114,10 +92,8 @@ def check_checkpoint(data, vkeys):
     signers = [each for each in signers if each.startswith(f"{found[1]}+")]
     expect(signers or not vkeys, f"none of the keys given signed it as {clean(found[1])}")
     return found[1], int(found[2]), unbase64(found[3]), signers
-
 def sha(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
-
 def inclusion_root(leaf, index, size, proof):
     """The root that an inclusion proof leads to: RFC 6962 section 2.1.1, read backwards. Raises ValueError."""
     expect(0 <= index < size and bool(proof) is (size > 1), f"no proof of leaf {index} of {size}")
@@ -128,39 +104,36 @@ def inclusion_root(leaf, index, size, proof):
     if index < split:
         return sha(b"\1", inclusion_root(leaf, index, split, proof[:-1]), proof[-1])
     return sha(b"\1", proof[-1], inclusion_root(leaf, index - split, size - split, proof[:-1]))
-
 def read_line(line):
     """An event line (FORMAT, The event line). Raises ValueError."""
     found = LINE.fullmatch(line)
     expect(found and len(line) <= 65_535, f"expected an event line, got {line[:60]!a}")
     seq, prev, at, kind, run, cell, causes, body = found.groups()
     causes = tuple(map(int, causes.split(","))) if causes else ()
-    datetime.strptime(at, "%Y-%m-%dT%H:%M:%S.%f")
+    datetime.datetime.strptime(at, "%Y-%m-%dT%H:%M:%S.%f")
     fits = sorted({*causes, int(seq)}) == [*causes, int(seq)] and max(int(seq), int(cell)) <= MAX_INT
     expect(fits and len(causes) <= 4096, f"event {seq}: causes out of order, or a number that is too large")
-    hashes = blake3(line.encode()).hexdigest(), sha(b"\0", line.encode())
-    return Event(int(seq), prev, kind, run, int(cell), causes, body, *hashes)
-
-def commits(salt, pieces, commitment):
+    leaf = sha(b"\0", line.encode())
+    return Event(int(seq), prev, kind, run, int(cell), causes, body, blake3(line.encode()).hexdigest(), leaf)
+def commits(salt, file, commitment):
     """How many bytes there are, if salt and bytes give the commitment BLAKE3(salt, bytes). Raises ValueError."""
     hasher, size = blake3(bytes.fromhex(salt if re.fullmatch("[0-9a-f]{32}", salt) else "")), 0
-    for piece in pieces:
+    for piece in iter(lambda: file.read(1 << 16), b""):
         hasher.update(piece)
         size += len(piece)
     expect(hasher.hexdigest() == commitment, "not what its salt and commitment are of")
     return size
-
 class Bundle:
     """What was found: `problems` are false, `partly` is proved in part, `proved` is proved, `told` is only said."""
     def __init__(self, path):
         """Open the zip and look at its members: the right ones in order, none twice, of sizes that can be borne."""
-        self.problems, self.partly, self.proved, self.told, self.signers, self.plans = [], [], [], [], [], []
+        self.problems, self.partly, self.proved, self.told, self.signers, self.lined = [], [], [], [], [], []
         self.events, self.rests, self.bodies, self.hidden, self.bare = {}, {}, {}, {}, []
         self.size, self.origin, self.by_kind, self.zip = 0, "?", defaultdict(list), zipfile.ZipFile(path)
         infos, places = self.zip.infolist(), []
         for info in infos:
-            top, _, rest = info.filename.partition("/")
-            fits = re.fullmatch(r"(timestamps|blobs)/[\w.%-]+|[^/]+", info.filename, re.ASCII) and top in ORDER
+            (top, _, rest), name = info.filename.partition("/"), info.orig_filename
+            fits = re.fullmatch(r"(timestamps|blobs)/[\w.%-]+|[^/]+", name, re.ASCII) and top in ORDER
             fits = fits and bool(rest) is (top in ("timestamps", "blobs")) and info.compress_type in (0, 8)
             fits = fits and info.file_size <= NEEDED.get(top, MAX_ALL) and not info.flag_bits & 1
             expect(fits, f"the member {clean(info.filename)} is none that a bundle has, or not as it is made")
@@ -168,28 +141,22 @@ class Bundle:
         self.names = {info.filename for info in infos}
         fits = places == sorted(places) and len(self.names) == len(infos) and set(NEEDED) <= self.names
         expect(fits, "a member is missing, stands twice, or is out of its order")
-        fits = sum(info.file_size for info in infos) <= min(MAX_ALL, 1100 * Path(path).stat().st_size)
-        expect(fits and self.zip.testzip() is None, "a member is damaged, or larger than it can honestly be")
+        fits = infos[0].header_offset == 0 and self.zip.fp.seek(-22, 2) and self.zip.fp.read(4) == b"PK\5\6"
+        fits = fits and sum(info.file_size for info in infos) <= min(MAX_ALL, 1100 * Path(path).stat().st_size)
+        expect(fits and self.zip.testzip() is None, "a member is damaged, or too large, or more is there than the zip")
         self.about = read_json(self.zip.read("bundle.json").decode(), "asked", "complete", "claims", "reveal")
         expect(self.about.get("bundle") == 1, f"expected a bundle of version 1, got {clean(self.about.get('bundle'))}")
-
     def check(self, what, function, *given):
         """Call a check; note what it finds false. So nothing that is read ends in a traceback."""
         try:
             return function(*given)
         except Exception as problem:  # noqa: BLE001  whatever a forger thought of is false, and no traceback
             self.problems.append(f"{what}: {type(problem).__name__} {clean(problem)}")
-
-    def pieces(self, name):
-        with self.zip.open(name) as file:
-            yield from iter(lambda: file.read(1 << 16), b"")
-
     def rows(self, name):
         with self.zip.open(name) as file:
             for row in iter(lambda: file.readline(MAX_ROW), b""):
                 expect(row.endswith(b"\n"), "a line that is too long, or cut off")
                 yield row[:-1].decode("utf-8")
-
     def check_all(self, keys, seed):
         found = self.check("checkpoint", check_checkpoint, self.zip.read("checkpoint"), keys)
         if found:
@@ -203,23 +170,21 @@ class Bundle:
             self.check("draw", self.check_draw, self.about["reveal"], seed)
         other = self.zip.read("verify.py") != Path(__file__).read_bytes()
         self.told.append("README.md, made_by, told, timestamps" + "; the verify.py inside is another than this" * other)
-
     def check_events(self):
         """Every event: its line and place in the tree, the chain to its neighbour, its body and blobs."""
         last, blobs = None, set()
         for count, row in enumerate(self.rows("events.jsonl"), start=1):
             last = self.check(f"events.jsonl, line {count}", self.check_event, row, last, blobs) or last
         more = {name for name in self.names if name.startswith("blobs/")} - blobs
-        expect(not more and 1 in self.events, f"{len(more)} blobs belong to no event, or genesis is left out")
-        expect(1 in self.hidden or "{origin}/{id}".format(**self.bodies[1]) == self.origin, "another's genesis")
+        fits = not more and (1 in self.hidden or "{origin}/{id}".format(**self.bodies[1]) == self.origin)
+        expect(fits, f"{len(more)} blobs belong to no event, or genesis is another ledger's")
         self.proved.append(f"{len(self.events)} events at their places in the tree, {len(self.hidden)} of them hidden")
-
     def check_event(self, row, last, blobs):
         row = read_json(row, "line", "proof", "body", "salt", "why", "blobs")
         event, body, why = read_line(row["line"]), row["body"], row["why"]
         seq, before, prev = event.seq, last.seq if last else 0, last.hash if last else "0" * 64
-        expect(seq > before, f"event {seq} stands out of order, or twice")
-        expect(seq > before + 1 or event.prev == prev, f"event {seq} doesn't follow on event {before}")
+        fits = seq > before and (seq > before + 1 or event.prev == prev)
+        expect(fits, f"event {seq} stands out of order, or twice, or doesn't follow on event {before}")
         found = inclusion_root(event.leaf, seq - 1, self.size, [unbase64(each) for each in row["proof"]])
         expect(found == self.root, f"event {seq}: its proof doesn't lead to the root of the checkpoint")
         self.events[seq] = event
@@ -232,7 +197,7 @@ class Bundle:
             fits = row["salt"] is None and row["blobs"] == {} and why and isinstance(why, str)
             expect(fits and (why != "redacted" or event.kind not in NEVER_REDACTED), f"event {seq}: hidden, and not")
             return event
-        commits(row["salt"], [body.encode()], event.body)
+        commits(row["salt"], io.BytesIO(body.encode()), event.body)
         value = read_json(body)
         named = value.get("blobs", {})
         expect(set(named) == set(row["blobs"]) and why == "", f"event {seq}: other blobs than it names, or hidden")
@@ -243,13 +208,11 @@ class Bundle:
                 continue
             plain = re.sub(r"[^A-Za-z0-9._-]", lambda odd: "".join(f"%{byte:02X}" for byte in odd[0].encode()), name)
             expect(blob["file"] == f"blobs/{seq}-{plain}", f"event {seq}: another name of a blob")
-            size = commits(blob["salt"], self.pieces(blob["file"]), named[name]["hash"])
+            size = commits(blob["salt"], self.zip.open(blob["file"]), named[name]["hash"])
             expect(size == named[name]["size"], f"event {seq}: the size of a blob")
             blobs.add(blob["file"])
-        if event.kind in KEPT:
-            self.bodies[seq] = value
+        self.bodies.update({seq: value} if event.kind in KEPT else {})
         return event
-
     def check_lines(self):
         """lines.txt is the whole order, if it is there: then nothing that counts can have been left out."""
         expect(self.about["complete"] is ("lines.txt" in self.names), "bundle.json says otherwise than what is there")
@@ -263,12 +226,11 @@ class Bundle:
             peaks.append(leaf)
             must = event.run in asked or (asked and event.kind in LISTED)
             expect(size in self.events or not must, f"event {size} ({event.kind}) is left out of events.jsonl")
-            self.plans += [event] if event.kind == "plan" else []
+            self.lined += [event] if event.kind in ("plan", "redact") else []
         while len(peaks) > 1:
             peaks[-2:] = [sha(b"\1", *peaks[-2:])]
         expect(not complete or (size, peaks) == (self.size, [self.root]), "its root isn't the checkpoint's")
         (self.proved if complete else self.told).append(f"nothing of a run asked for is left out, up to {self.size}")
-
     def check_asked(self):
         """What was asked for is there, with all that it rests on; a report's figures are what is claimed."""
         asked, listed = self.about["asked"], {run["run"] for each in self.about["fixtures"] for run in each["runs"]}
@@ -285,64 +247,99 @@ class Bundle:
         figures = [[figure.get(key) for key in FIGURE] for body in reports for figure in body["figures"]]
         fits = all([claim[key] for key in FIGURE] in figures for claim in self.about["claims"])
         expect(asked["report"] is None or (figures and fits), "the report isn't there, or has other figures")
-
+        back = {c for e in (*self.lined, *self.by_kind["redact", ""]) if e.kind == "redact" for c in e.causes}
+        gone = {seq for seq, why in (*self.hidden.items(), *self.bare) if why == "redacted"} - back
+        expect(not gone, f"event {min(gone, default=0)} is said to be redacted, and no redaction names it")
     def check_claim(self, claim):
         """A count against its tally, and again from the scores (BUNDLES, Claims)."""
-        run, rules, candidate, metric = (claim[key] for key in ("run", "rules", "candidate", "metric"))
-        tally, body = self.events[claim["tally"]], self.bodies[claim["tally"]]
-        expect((tally.kind, tally.run, body["rules"]) == ("tally", run, rules), "its tally is of another run, or rules")
+        run, rules, candidate, metric, rate = *(claim[key] for key in FIGURE[:4]), claim["kind"] == "rate"
+        tally, body, asked = self.events[claim["tally"]], self.bodies[claim["tally"]], self.about["asked"]
+        freeze, frozen, (plan,) = body["freeze"], self.bodies.get(body["freeze"]), self.by_kind["plan", run]
+        fits = (tally.kind, tally.run, body["rules"]) == ("tally", run, rules) and run in asked["runs"]
+        fits = fits and (frozen is None or "{name}@{identity:.12}".format(**frozen) == rules)
+        expect(fits and self.events[freeze].kind == "freeze", "its tally is of another run or rules, or not asked for")
         (row,) = [row for row in body["metrics"] if (row["candidate"], row["metric"]) == (candidate, metric)]
-        wrong = [key for key in {**row, "unmeasured": 0} if claim[key] != row.get(key, 0)]
-        expect(not wrong, f"its tally says another {', '.join(wrong)}")
+        expect(all(repr(claim[key]) == repr(row.get(key, 0)) for key in {**row, "unmeasured": 0}), "its tally differs")
         newest = max(e.seq for e in self.by_kind["tally", run] if self.bodies.get(e.seq, body)["rules"] == rules)
-        expect(self.about["asked"]["report"] or newest == tally.seq, f"event {newest} is a newer tally, or may be one")
+        expect(asked["report"] or newest == tally.seq, f"event {newest} is a newer tally, or may be one")
         order, cells = list(dict.fromkeys(row["candidate"] for row in body["metrics"])), self.by_kind["cell", run]
-        whose = {e.cell: order[(e.cell - 1) * len(order) // len(cells)] for e in cells if e.cell <= len(cells)}
-        expect(sorted(whose) == list(range(1, sum(body["outcomes"].values()) + 1)), "a cell of its run is left out")
-        whose.update({e.cell: self.bodies[e.seq]["candidate"] for e in cells if e.seq in self.bodies})
-        scores, unsure, freeze = {}, set(), body["freeze"]
+        place = {e.cell: order[(e.cell - 1) * len(order) // len(cells)] for e in cells if e.cell <= len(cells)}
+        shown = {e.cell: self.bodies[e.seq]["candidate"] for e in cells if e.seq in self.bodies}
+        whose, said = {**place, **shown}, self.bodies.get(plan.seq, {"cells": len(cells), "candidates": None})
+        fits = len(cells) == len(place) == len(whose) == said["cells"] == sum(body["outcomes"].values())
+        fits = fits and (not said["candidates"] or [each["label"] for each in said["candidates"]] == order)
+        fits = fits and (len(shown) == len(cells) or whose == place)
+        expect(fits, "a cell of its run is left out, there twice, or not where its candidate's are")
+        if len(shown) < len(cells) and len(order) > 1 and not said["candidates"]:
+            self.told.append(f"that hidden cells of run {run} are, by their places, those of {named(candidate)}")
+        alike = {freeze, *(s for s, b in self.bodies.items() if frozen and b.get("identity") == frozen["identity"])}
+        scores, unsure = {}, set()
         for score in [each for each in self.by_kind["score", run] if each.seq < tally.seq]:
             found, under = self.bodies.get(score.seq), self.rests[score.seq]
-            if found is None and (freeze in under or not under):
+            if found is None and (alike & under or not under):
                 unsure.add(score.cell)
             elif found is not None and found["rules"] == rules:
+                expect(alike & under or not under, f"event {score.seq} was scored by rules that another event froze")
                 scores[score.cell] = found
                 unsure.discard(score.cell)
+        ends = sorted(end for end, count in body["outcomes"].items() for _ in range(count))
+        fits = set(whose) <= {*scores, *unsure} and (unsure or ends == sorted(s["outcome"] for s in scores.values()))
+        expect(fits, "a cell of its run has no score, or the scores have other outcomes than its tally counts")
         own = [cell for cell in sorted(whose) if whose[cell] == candidate]
         sure = [scores[c] for c in own if c in scores and c not in unsure and metric in scores[c]["applies"]]
         having, total = [score for score in sure if metric in score["metrics"]], 0
-        for score in having:
-            total += score["metrics"][metric]
-        rate, n, planned, hidden = claim["kind"] == "rate", len(having), len(sure), len(unsure & set(own))
-        first = min((each.seq for each in self.by_kind["response", run]), default=MAX_INT)
-        said = f"{metric} {claim['k'] if rate else claim['total']}/{claim['n']} of {claim['planned']} planned,"
-        said += f" run {run}, {candidate}, {rules}, frozen {'before' if freeze < first else 'AFTER'} the first response"
+        for value in [score["metrics"][metric] for score in having]:
+            expect(not rate or value in (0, 1), "a rate of scores that aren't 0 or 1")
+            total += value
+        n, planned, hidden = len(having), len(sure), len(unsure & set(own))
         unmeasured, k = sum(score["outcome"] == "unmeasured" for score in having), round(total)
         fits = n <= claim["n"] <= n + hidden and planned <= claim["planned"] <= planned + hidden
         fits = fits and (k <= claim["k"] <= k + claim["n"] - n if rate else hidden or total == claim["total"])
-        fits = fits and (hidden or unmeasured == claim["unmeasured"])
+        fits = fits and unmeasured <= claim["unmeasured"] <= unmeasured + hidden
         expect(fits, f"its scores give {total}/{n} of {planned}, {unmeasured} unmeasured; {hidden} are hidden")
+        came = {e.seq for e in self.by_kind["response", run]}.union(  # a response of another ledger was before all
+            *({c for c in e.causes if self.events[c].kind == "response"} or {0} for e in self.by_kind["reuse", run]))
+        fixed = {freeze, *(f for each in self.about["fixtures"] for f in each["freezes"] if f in plan.causes)}
+        before = not self.by_kind["import", run] and max(fixed) < min(came, default=MAX_INT)
         by = f"{total}/{n} by the scores shown, {hidden} hidden by the tally alone" if hidden else "recounted"
-        (self.partly if hidden else self.proved).append(f"{clean(said)}: {by}")
-
+        by += f", {claim['unmeasured']} of them unmeasured and counted by a policy" * bool(claim["unmeasured"])
+        (self.partly if hidden else self.proved).append(
+            f"{claim['k' if rate else 'total']}/{claim['n']} of {claim['planned']} planned, {by}, rules frozen "
+            f"{'before' if before else 'AFTER'} the first response: {named(metric, run, candidate, rules)}")
     def check_fixture(self, fixture):
         """Every run on a fixture is listed, and which were reported or replaced, as far as that can be told."""
         freezes, runs, whole = set(fixture["freezes"]), fixture["runs"], self.about["complete"]
-        shown = {seq: body["digest"] for seq, body in self.bodies.items() if body.get("what") == "fixture"}
-        same = {shown[seq] for seq in freezes if seq in shown}
-        expect(len(same) < 2 and freezes >= {seq for seq in shown if shown[seq] in same}, "its freezes are other ones")
-        listed = [(self.events[said["plan"]], said["run"]) for said in runs]
-        fits = all((e.kind, e.run) == ("plan", run) and freezes & set(e.causes) for e, run in listed)
-        gone = {plan.run for plan in self.plans if freezes & set(plan.causes)} - {run for _, run in listed}
+        shown = {seq: body for seq, body in self.bodies.items() if body.get("what") == "fixture"}
+        same = {shown[seq]["digest"] for seq in freezes if seq in shown}
+        fits = len(same) < 2 and freezes >= {seq for seq in shown if shown[seq]["digest"] in same}
+        fits = fits and (not same or fixture["name"] in [shown[seq]["name"] for seq in freezes if seq in shown])
+        expect(fits, "its freezes are other ones, or of another name")
+        plans = [self.events[said["plan"]] for said in runs if self.events[said["plan"]].run == said["run"]]
+        fits = len(plans) == len(runs) and all(e.kind == "plan" and freezes & set(e.causes) for e in plans)
+        gone = {e.run for e in self.lined if e.kind == "plan" and freezes & set(e.causes)} - {e.run for e in plans}
         expect(fits and not gone, f"run {sorted(gone)[:1]} is on it and left out, or one listed isn't")
-        reported = [self.bodies.get(each.seq, {}).get("run") for each in self.by_kind["report", ""]]
+        kinds = ("reports", "report"), ("superseded_by", "supersede"), ("tainted_by", "taint"), ("", "clear")
+        there = {kind: {e.seq: self.bodies.get(e.seq) for e in self.by_kind[kind, ""]} for _, kind in kinds}
+        sure = {kind for _, kind in kinds if None not in there[kind].values()}
+        bodies = {**there["supersede"], **there["taint"]}
+        target = {seq: (each["target"]["what"], each["target"]["id"]) for seq, each in bodies.items() if each}
+        replaced, back, over = {}, set(), {each["taint"] for each in there["clear"].values() if each}
+        for seq in reversed(there["supersede"]):  # none that is taken back counts, and of several the last
+            if seq in target and str(seq) not in back:
+                replaced.setdefault(target[seq], [seq])
+                back |= {target[seq][1]} if target[seq][0] == "supersession" else set()
         for said in runs:
-            expect(said["reports"] or said["run"] not in reported, "a run was reported, and isn't said to be")
-            expect({*said["reports"], *said["superseded_by"], *said["tainted_by"]} <= set(self.events), "no such event")
-        known = ", ".join(f"{said['run']}{' (reported)' if said['reports'] else ''}" for said in runs)
-        (self.proved if whole else self.told).append(f"{len(runs)} runs on fixture {clean(fixture['name'])}: {known}")
+            run, reused = said["run"], {c for e in self.by_kind["reuse", said["run"]] for c in e.causes}
+            of = {("run", run), *(("run", self.events[seq].run) for seq in reused)}
+            must = {seq for seq in there["taint"] if target.get(seq) in of and "clear" in sure} - over
+            fits = must <= {*said["tainted_by"]} and all({*said[key]} <= {*there[of]} for key, of in kinds[:3])
+            fits = fits and (said["reports"] or run not in [each["run"] for each in there["report"].values() if each])
+            fits = fits and ("supersede" not in sure or said["superseded_by"] == replaced.get(("run", run), []))
+            expect(fits, f"run {run} was reported, superseded or tainted otherwise than is said")
+        known = [one["run"] + "".join(f" {of} {one[key]}" for key, of in kinds[:3] if one[key]) for one in runs]
+        (self.proved if whole else self.told).append(f"{len(runs)} runs, {named(fixture['name'])}: {', '.join(known)}")
         self.told += [] if whole and same else ["that no more runs, or freezes of the same file, than those are there"]
-
+        self.told += [] if len(sure) == 4 else ["what is superseded or tainted: events of that are hidden"]
     def check_draw(self, reveal, seed):
         """What is revealed is what the seed draws of every cell of the runs asked for, and is shown whole."""
         expect(seed is None or (reveal and seed == reveal["seed"]), "it wasn't drawn with the seed given")
@@ -353,10 +350,15 @@ class Bundle:
         start = f"eval-ledger/draw@v1\n{base64.b64encode(self.root).decode()}\n"
         every.sort(key=lambda each: sha(f"{start}{each.run}\n{each.cell}\n{reveal['seed']}".encode()))
         drawn, wanted = every[: reveal["n"]], defaultdict(set)
-        places = [(each.run, each.cell) for each in drawn]
-        expect(places == [(each["run"], each["cell"]) for each in reveal["drawn"]], "the seed draws other cells")
-        kept = [self.events[seq] for seq, why in (*self.hidden.items(), *self.bare) if why != "redacted"]
-        expect(not {(each.run, each.cell) for each in kept} & set(places), "something of a drawn cell is hidden")
+        places, said = [(each.run, each.cell) for each in drawn], [(e["run"], e["cell"]) for e in reveal["drawn"]]
+        expect(places == said and len(drawn) == reveal["n"], "the seed draws other cells")
+        whys, needed = [*self.hidden.items(), *self.bare], {e.seq for e in self.events.values() if e[3:5] in places}
+        for event in sorted(self.events.values(), reverse=True):
+            rest = [self.events[seq] for seq in event.causes if event.seq in needed]
+            needed |= {each.seq for each in rest if each.cell and each.kind != "cell"}
+        gone = [why for seq, why in whys if seq in needed]
+        expect(set(gone) <= {"redacted"}, "something of a drawn cell is hidden")
+        self.partly += [f"{len(gone)} events of drawn cells are withheld by redactions"] if gone else []
         for body in [self.bodies[each.seq] for each in drawn if each.seq in self.bodies]:
             wanted[body["fixture"], body["case"]].add((body["input"], body["gold"]))
         for row in map(read_json, self.rows("cases.jsonl")):
@@ -366,7 +368,6 @@ class Bundle:
         expect(not wanted, f"{len(wanted)} cases of drawn cells aren't there")
         self.proved.append(f"{len(drawn)} of {len(every)} cells, drawn by {clean(reveal['seed'])}, are shown whole")
         self.told += [] if seed else ["that the seed wasn't chosen to suit: give --seed, with your own"]
-
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="verify.py", description="Check an evidence bundle.")
     parser.add_argument("bundle")
@@ -381,8 +382,8 @@ def main(arguments=None):
     except Exception as why:  # noqa: BLE001  a zip can be broken in more ways than zipfile names
         print(f"can't be read: {type(why).__name__} {clean(why)}", file=sys.stderr)
         return 2
-    print(f"evidence of the ledger {clean(found.origin)}, checkpoint of {found.size} events")
-    print(f"signed by {clean(', '.join(found.signers)) or 'NOT CHECKED: no --key was given, or it did not sign'}")
+    print(f"evidence of the ledger {clean(found.origin)}, checkpoint of {found.size} events, "
+          f"signed by {clean(', '.join(found.signers)) or 'NOT CHECKED: no --key was given, or it did not sign'}")
     some = {"FALSE": found.problems, "PROVED IN PART": found.partly, "PROVED": found.proved, "ONLY TOLD": found.told}
     for what, each in [(what, each) for what, these in some.items() for each in these[:1000]]:
         print(f"{what}{'' if found.signers else ' (unsigned)'}: {each}")
@@ -394,6 +395,5 @@ def main(arguments=None):
     status = 1 if found.problems or not found.signers else 3 if found.partly else 0
     print(["all that is claimed is proved", "NOT PROVED", "", "nothing is false; a claim is proved in part"][status])
     return status
-
 if __name__ == "__main__":
     sys.exit(main())

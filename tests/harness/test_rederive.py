@@ -99,7 +99,7 @@ def test_where_nobody_can_derive_again_it_is_said_and_fails_only_what_was_drawn(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = answered_run(ledger)
-    monkeypatch.setattr(rederived, "entry_points", lambda **_: [])
+    monkeypatch.setattr(rederived, "derivers", list)
     shown = checked(ledger, made.run)
     drawn = checked(ledger, made.run, "drawn.zip", hide="gold", reveal=2, seed="s")
     assert (shown.exit_status, shown.rederived) == (0, None)

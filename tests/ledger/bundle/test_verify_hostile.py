@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import struct
 import subprocess
@@ -233,5 +234,11 @@ def test_it_runs_by_itself_in_another_folder(small: Path, ledger: Bundled, tmp_p
 def test_it_is_short_and_knows_nothing_of_us() -> None:
     text = SCRIPT.read_text(encoding="ascii")
     assert text.count("\n") < 400
-    modules = {line.split()[1].partition(".")[0] for line in text.splitlines() if line.startswith(("import ", "from "))}
+    found = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Import | ast.ImportFrom)]
+    names = {
+        name
+        for each in found
+        for name in ([of.name for of in each.names] if isinstance(each, ast.Import) else [each.module])
+    }
+    modules = {str(name).partition(".")[0] for name in names}
     assert modules - set(sys.stdlib_module_names) == {"blake3", "cryptography"}
