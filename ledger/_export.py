@@ -11,13 +11,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ledger._errors import BadLine, LedgerExists, NotALedger
-from ledger._event import matches_line
+from ledger._event import make_line, matches_line
 from ledger._files import sync_file
 from ledger._store import Ledger
 
 __all__ = ["export_file", "export_lines", "write_export"]
 
 _PAGE = 10_000
+_LINES = (
+    "SELECT v, seq, prev, at, kind, run, cell, causes, body_hash FROM main.events WHERE seq > ? AND seq <= ?"
+    " ORDER BY seq LIMIT ?"
+)
 _START = b'{"v":1,"seq":1,"prev":"'
 
 
@@ -29,20 +33,21 @@ def export_lines(ledger: Ledger, *, after: int = 0) -> Iterator[bytes]:
     """
     head, _ = ledger.head()
     while after < head:
-        page = list(ledger.events(after=after, limit=_PAGE))
+        # Without bodies, which most of a ledger is: the lines of a million events are read in seconds.
+        page = ledger.sql(_LINES, (after, head, _PAGE)).fetchall()
         if not page:
             return
-        for event in page:
-            if event.seq > head:
-                return
+        for v, seq, prev, at, kind, run, cell, causes, body in page:
             try:
-                line = event.line
+                line = make_line(
+                    v=v, seq=seq, prev=prev, at=at, kind=kind, run=run, cell=cell, causes=causes, body=body
+                )
             except UnicodeEncodeError:
                 line = b""
             if not matches_line(line):
-                raise BadLine(f"event {event.seq}: its columns form no event line; `ledger verify` says what is wrong")
+                raise BadLine(f"event {seq}: its columns form no event line; `ledger verify` says what is wrong")
             yield line
-        after = page[-1].seq
+        after = page[-1][1]
 
 
 def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:

@@ -20,7 +20,7 @@ _TAINTED = "SELECT DISTINCT run, taint FROM tainted_events WHERE run <> '' ORDER
 _ANY = "SELECT kind FROM main.events WHERE kind IN ('supersede', 'taint') AND seq <= ? GROUP BY kind"
 # `+`: SQLite would go by all cells of the ledger otherwise, and not by the run's own events.
 _CELLS = "SELECT count(*) AS cells FROM main.events WHERE kind = 'cell' AND run = ? AND +seq <= ?"
-_CLOSE = "SELECT seq, body FROM main.events WHERE run = ? AND kind = 'close' AND +seq <= ? ORDER BY seq DESC LIMIT 1"
+_CLOSE = "SELECT seq, body FROM main.events WHERE run = ? AND kind = 'close' AND seq <= ? ORDER BY +seq DESC LIMIT 1"
 _REPORTS = (
     "SELECT DISTINCT report.seq AS seq, cause.run AS run FROM main.events AS report"
     " CROSS JOIN json_each(report.causes) AS named CROSS JOIN main.events AS cause ON cause.seq = named.value"
