@@ -214,7 +214,7 @@ def _key_texts(value: str) -> list[str]:
             raise BadKey(f"expected a verifier key, NAME+ID+BASE64, or a file that holds one, got {value[:80]!a}")
         return [value.strip()]
     try:
-        lines = _whole(path).decode("utf-8").splitlines()
+        lines = _whole(path).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as problem:
         reason = why_unreadable(problem) if isinstance(problem, OSError) else "it is no text"
         raise BadKey(f"the key file {path} can't be read: {reason}") from None

@@ -25,7 +25,7 @@ from ledger.tree import Checkpoint, Peaks, leaf_hash
 __all__ = ["Since", "Start", "check_redacted_before", "first_blob_after", "read_since", "start_after"]
 
 _ROW = "SELECT v, prev, at, kind, run, cell, causes, body_hash, hash FROM main.events WHERE seq = ?"
-_EVENTS = "SELECT count(*), coalesce(sum(body IS NULL), 0) FROM main.events NOT INDEXED WHERE seq <= ?"
+_EVENTS = "SELECT count(*), coalesce(sum(body IS NULL), 0), min(seq) FROM main.events NOT INDEXED WHERE seq <= ?"
 _BLOBS = "SELECT count(*), coalesce(sum(data IS NULL), 0) FROM main.blobs NOT INDEXED WHERE id < ?"
 _BODY = "SELECT body IS NULL AND salt IS NULL FROM main.events WHERE seq = ?"
 _BLOB = "SELECT seq, data IS NULL AND salt IS NULL FROM main.blobs WHERE hash = ?"
@@ -98,9 +98,12 @@ def start_after(connection: sqlite3.Connection, since: Since, findings: Findings
     head = blake3(line).hexdigest().encode()
     if stored != head:
         findings.add(size, "the hash of the line", head, stored)
-    events, bodies = connection.execute(_EVENTS, (size,)).fetchone()
+    events, bodies, lowest = connection.execute(_EVENTS, (size,)).fetchone()
     if events != size:
         findings.add(None, f"the number of events up to event {size}", size, events)
+    elif lowest != 1:
+        # As many as there should be, none of them twice: one lies outside, so one is missing.
+        findings.add(lowest, "the seq of an event", "at least 1", lowest)
     first = first_blob_after(connection, size)
     blobs, withheld = connection.execute(_BLOBS, (first,)).fetchone()
     return Start(size, head, tree, first, blobs, bodies, withheld)

@@ -404,6 +404,8 @@ def test_keys_are_read_from_text_and_from_files(noted: Path, tmp_path: Path) -> 
     file.write_text(f"# ours\n\n{key}\n{SigningKey('example/other', bytes(32)).verifier}\n")
     assert read_keys([str(key)]) == (key,)
     assert read_keys([str(file), f" {key}\n"])[0] == key and len(read_keys([str(file), str(key)])) == 2
+    file.write_bytes(f"\ufeff{key}\r\n".encode())  # as some editors of Windows leave it
+    assert read_keys([str(file)]) == (key,)
 
 
 @pytest.mark.parametrize("said", ["", "nowhere", "a+b", "a+00000000+AAAA", "a/b+12345678+" + "A" * 44, "."])

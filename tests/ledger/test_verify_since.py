@@ -119,6 +119,14 @@ def test_a_row_that_is_gone_from_the_prefix_is_counted(trusted: Trusted, copy: P
     assert any(problem.what == f"the number of events up to event {SIZE}" for problem in since.problems)
 
 
+def test_a_row_that_is_gone_from_the_prefix_is_missed_though_another_makes_up_the_number(
+    trusted: Trusted, copy: Path
+) -> None:
+    since, _ = trusted.tampered(copy, "UPDATE events SET seq = -9 WHERE seq = 9")
+    assert since.verdict == "TAMPERED"
+    assert ("the seq of an event", "at least 1", "-9") in {(p.what, p.expected, p.got) for p in since.problems}
+
+
 @pytest.mark.parametrize(
     "change",
     [
