@@ -185,7 +185,7 @@ def signers(stored: StoredCheckpoint, keys: Sequence[VerifierKey]) -> tuple[tupl
     by = tuple(key.label for key in found)
     unknown = tuple(dict.fromkeys(each.label for each in note.signatures if each.label not in by))
     if keys and not any(key.name == origin for key in found):
-        wanted = ", ".join(key.label for key in keys if key.name == origin) or f"a key of {origin[:140]!a}"
+        wanted = f"a key of {origin[:140]!a}" if by else ", ".join(key.label for key in keys)
         return by, unknown, f"expected a signature by {wanted}, got one by {', '.join((*by, *unknown))}"
     return by, unknown, ""
 
