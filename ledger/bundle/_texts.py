@@ -184,6 +184,9 @@ class HiddenTexts:
         digest = blake3(data).digest() + bool(apart).to_bytes()
         if digest in self._clean:  # the same file, looked into already
             return False
+        # Made of such words alone, as frozen sources are: then a number in a longer number tells nothing either.
+        if apart and folded_words(data.decode("utf-8", "replace")).issubset(apart):
+            return False
         for plain in (data, _unpacked(data)):
             if plain and (
                 self.held_by(plain.decode("utf-8", "replace"), apart)
