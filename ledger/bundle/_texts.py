@@ -185,7 +185,7 @@ class HiddenTexts:
         if digest in self._clean:  # the same file, looked into already
             return False
         # Made of such words alone, as frozen sources are: then a number in a longer number tells nothing either.
-        if apart and folded_words(data.decode("utf-8", "replace")).issubset(apart):
+        if apart and folded_words(_unescaped(data.decode("utf-8", "replace"))).issubset(apart):
             return False
         for plain in (data, _unpacked(data)):
             if plain and (
