@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ledger._said import aimed, counted
 from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
 from ledger.cli._output import Words, emit_json
 
@@ -70,15 +71,20 @@ def checkpoint(
         )  # fmt: skip
     words = Words(as_json=as_json)
     for size in made.lost:
-        words(f"Without the checkpoint of {size} events, whose file is lost; a note of the ledger says so.")
+        words(f"Without the checkpoint of {counted(size, 'event')}, whose file is lost; a note of the ledger says so.")
     if made.fresh:
-        words(f"Signed {made.checkpoint.size} events by {made.key.label}: {made.path} (event {made.anchor} records it)")
+        words(
+            f"Signed {counted(made.checkpoint.size, 'event')} by {made.key.label}: {made.path}"
+            f" (event {made.anchor} records it)"
+        )
         words("Give the file to others, with the key by another way. They hold what they are shown against it:")
         words(f"ledger verify LEDGER --checkpoint {made.path.name} --key {made.key}")
     elif made.anchor:
-        words(f"Recorded the checkpoint of {made.checkpoint.size} events, as event {made.anchor}: {made.path}")
+        words(
+            f"Recorded the checkpoint of {counted(made.checkpoint.size, 'event')}, as event {made.anchor}: {made.path}"
+        )
     else:
-        words(f"Nothing new since the checkpoint of {made.checkpoint.size} events: {made.path}")
+        words(f"Nothing new since the checkpoint of {counted(made.checkpoint.size, 'event')}: {made.path}")
     return 0
 
 
@@ -153,11 +159,11 @@ def anchor_rfc3161(
         )  # fmt: skip
     words = Words(as_json=as_json)
     words(
-        f"{had.witness.name} vouches for the checkpoint of {had.checkpoint.size} events at {had.witness.at}:"
+        f"{had.witness.name} vouches for the checkpoint of {counted(had.checkpoint.size, 'event')} at {had.witness.at}:"
         f" {had.path} (event {had.anchor} records it)"
     )
     if not had.checked:
-        words("Who that is wasn't checked: --tsa-root PEM does, here and in `ledger verify`.")
+        words(aimed("Who that is wasn't checked: --tsa-root PEM does, here and in `ledger verify`.", db))
     return 0
 
 

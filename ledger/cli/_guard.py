@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 import typer
 import typer.main
 
 from ledger._dotenv import load_dotenv
+from ledger._said import aimed
+from ledger.cli._empty import refuse_empty_paths
+from ledger.cli._options import LEDGER
 from ledger.cli._output import tell
 
 __all__ = ["run_app"]
@@ -47,8 +51,12 @@ def run_app(app: typer.Typer, name: str, arguments: Sequence[str] | None = None)
 
 def _run(app: typer.Typer, name: str, arguments: list[str]) -> int:
     load_dotenv()
+    meta: dict[str, Any] = {}
     try:
-        with typer.main.get_command(app).make_context(name, arguments or ["--help"]) as context:
+        command = typer.main.get_command(app)
+        refuse_empty_paths(command)
+        with command.make_context(name, arguments or ["--help"]) as context:
+            meta = context.meta
             result = context.command.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -60,17 +68,17 @@ def _run(app: typer.Typer, name: str, arguments: list[str]) -> int:
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as problem:  # noqa: BLE001 - the last door: whatever it is, a person reads one sentence
-        return _explain(problem)
+        return _explain(problem, meta.get(LEDGER))
 
 
-def _explain(problem: Exception) -> int:
+def _explain(problem: Exception, ledger: Path | None) -> int:
     status = getattr(problem, "exit_status", None)
     if isinstance(status, int):
         # A file's many faults are a line each: what one line holds can still not pass for two.
         first, *rest = cast("tuple[str, ...]", getattr(problem, "lines", ())) or (str(problem),)
-        tell(f"error: {first}")
+        tell(f"error: {aimed(first, ledger)}")
         for line in rest:
-            tell(f"  {line}")
+            tell(f"  {aimed(line, ledger)}")
         return status
     if isinstance(problem, typer.TyperException):
         context = getattr(problem, "ctx", None)
@@ -83,7 +91,7 @@ def _explain(problem: Exception) -> int:
     elif isinstance(problem, UnicodeEncodeError) and _is_bytes(problem):
         tell(f"error: an argument or a setting holds bytes that are no UTF-8: {problem.object[:80]!a}")
     elif type(problem).__module__ == "sqlite3":
-        tell(f"error: the ledger: {problem}; {_READING}")
+        tell(f"error: the ledger: {problem}; {aimed(_READING, ledger)}")
     else:
         tell(f"error: {type(problem).__name__}: {problem}; that is a fault of this program, please report it")
     return 2

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ledger._said import aimed
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_json, shown_minute, table
 
@@ -76,7 +77,8 @@ def taint(
         emit_json({"seq": event.seq, "hash": event.hash, "target": str(found)})
     words = Words(as_json=as_json)
     words(f"Tainted {found}, as event {event.seq} {event.hash}")
-    words(f"{_summary(rests)} `ledger impact {found}` names them; `ledger clear {event.seq}` withdraws it.")
+    more = aimed(f"`ledger impact {found}` names them; `ledger clear {event.seq}` withdraws it.", db)
+    words(f"{_summary(rests)} {more}")
     return 0
 
 

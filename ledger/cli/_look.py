@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ledger._said import aimed
 from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
 from ledger.cli._output import Words, emit_bytes, emit_json, emit_json_list, shown_minute, table
 
@@ -116,7 +117,8 @@ def runs(
         return 0
     words = Words(as_json=False)
     if not found:
-        words("No run is like that; `ledger runs` alone lists every run." if narrowed else "No runs yet.")
+        none = aimed("No run is like that; `ledger runs` alone lists every run.", db)
+        words(none if narrowed else "No runs yet.")
         return 0
     header = (
         "run", "status", "planned", "asked", "suite", "name", "tags", "opened", "superseded by", "tainted by",

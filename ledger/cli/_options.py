@@ -7,9 +7,27 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["DEFAULT_DB", "MAX_NUMBER", "AsJson", "Db"]
+__all__ = ["DEFAULT_DB", "LEDGER", "MAX_NUMBER", "AsJson", "Db", "in_use"]
 
-Db = Annotated[Path, typer.Option("--db", envvar="LEDGER_DB", help="The ledger file.", metavar="PATH")]
+LEDGER = "eval-ledger.ledger"
+"""Where a command's context keeps the path of the ledger in use, for sentences that name commands."""
+
+
+def _default(context: typer.Context, value: Path) -> Path:
+    context.meta.setdefault(LEDGER, value)
+    return value
+
+
+def in_use(context: typer.Context, value: Path | None) -> Path | None:
+    """The callback of an argument that names another ledger than --db does."""
+    if value is not None:
+        context.meta[LEDGER] = value
+    return value
+
+
+Db = Annotated[
+    Path, typer.Option("--db", envvar="LEDGER_DB", help="The ledger file.", metavar="PATH", callback=_default)
+]
 AsJson = Annotated[
     bool, typer.Option("--json", envvar="LEDGER_JSON", help="JSON alone on stdout; people's words on stderr.")
 ]

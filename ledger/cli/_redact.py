@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from ledger._said import aimed
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_json
 
@@ -74,7 +75,7 @@ def redact(
     if dry_run:
         if as_json:
             emit_json({"dry_run": True, **preview.as_json()})
-        _say(preview, words, would=True)
+        _say(db, preview, words, would=True)
         return 0
     return _perform(db, preview, str(category), str(reason).strip(), wait, words, as_json=as_json)
 
@@ -134,14 +135,14 @@ def _perform(
         emit_json({**done, **preview.as_json()})
     if appended is not None:
         words(f"Withheld by event {seq} {digest}")
-    _say(preview, words, would=False)
+    _say(db, preview, words, would=False)
     if problem is not None:
         raise problem
     words(f"Erased: nothing of it is left in {db} or its write-ahead log.")
     return 0
 
 
-def _say(preview: Preview, words: Words, *, would: bool) -> None:
+def _say(db: Path, preview: Preview, words: Words, *, would: bool) -> None:
     targets = preview.targets
     count = f"{_count(targets.bodies, 'body', 'bodies')} and {_count(targets.blobs, 'blob', 'blobs')}"
     words(f"{'Would withhold' if would else 'Withheld'}: {count}.")
@@ -154,7 +155,7 @@ def _say(preview: Preview, words: Words, *, would: bool) -> None:
         words("No number rests on it.")
     _list(words, "Still readable, and may hold the same text (name them too if they do):", preview.readable)
     _list(words, "Out of reach; see to these yourself:", preview.unreachable)
-    _list(words, "Advice:", preview.advice)
+    _list(words, "Advice:", [aimed(each, db) for each in preview.advice])
 
 
 def _count(items: Sequence[object], one: str, many: str) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from ledger._said import aimed
 from ledger._screen import printable
 from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, Db
 from ledger.cli._output import tell
@@ -61,7 +62,8 @@ def serve(
         done = write_pages(db, static, run=run, report=report, told=tell)
         print(printable(f"{done.index}: {done.pages:,} pages and {done.files:,} files, {done.bytes:,} bytes"))
         if done.tampered:
-            tell(f"TAMPERED: {db} isn't what was written, and every page says so; `ledger verify` says what is wrong")
+            more = aimed("`ledger verify` says what is wrong", db)
+            tell(f"TAMPERED: {db} isn't what was written, and every page says so; {more}")
         return int(done.tampered)
     from ledger.web._serve import serve as serve_pages
 

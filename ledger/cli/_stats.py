@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ledger._said import aimed
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_json, table
 
@@ -65,8 +66,8 @@ def _lines(found: Stats, db: str) -> Iterator[str]:
         yield "No blob is left to compress."
     else:
         yield (
-            f"`ledger upgrade --compress` would save about {found.saving:,} bytes (worked out on {found.sampled} of the"
-            " blobs)."
+            f"{aimed('`ledger upgrade --compress`', db)} would save about {found.saving:,} bytes"
+            f" (worked out on {found.sampled} of the blobs)."
         )
 
 

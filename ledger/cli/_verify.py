@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger._said import aimed, counted
+from ledger.cli._options import DEFAULT_DB, AsJson, Db, in_use
 from ledger.cli._output import Words, emit_json
 
 if TYPE_CHECKING:
@@ -28,7 +29,11 @@ _MOMENT, _OFTEN = 1.0, 0.2
 def verify(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="FILE", help="A ledger, or an evidence bundle (a zip); by default what --db names."),
+        typer.Argument(
+            metavar="FILE",
+            help="A ledger, an evidence bundle (a zip), or a .tlog-proof; by default what --db names.",
+            callback=in_use,
+        ),
     ] = None,
     db: Db = DEFAULT_DB,
     checkpoint: Annotated[
@@ -85,7 +90,7 @@ def verify(
         found = {"deep": [each.as_json(name) for name, each in deeper.items()]} if deep else {}
         emit_json({**verdict.as_json(), **found})
     words = Words(as_json=as_json)
-    _say(verdict, words, problems)
+    _say(verdict, words, problems, path)
     if deep and verdict.verdict == "TAMPERED":
         words("Not checked any deeper: what is derived from a file that was tampered with says nothing.")
     for each in deeper.values():
@@ -157,32 +162,36 @@ def _deeper(db: Path) -> dict[str, DeepCheck]:
         return run_deep(ledger)
 
 
-def _say(verdict: Verdict, words: Words, limit: int) -> None:
+def _say(verdict: Verdict, words: Words, limit: int, path: Path) -> None:
     from ledger._verify_words import advice, cannot, checked, keep, outside
 
     found = verdict.as_json()
     trusted = f", of which the first {verdict.since} were not read again" if verdict.since else ""
-    words(f"{verdict.verdict}: {verdict.events} events{trusted}, {verdict.blobs} blobs, {verdict.withheld} withheld.")
+    words(
+        f"{verdict.verdict}: {counted(verdict.events, 'event')}{trusted}, {counted(verdict.blobs, 'blob')},"
+        f" {verdict.withheld} withheld."
+    )
     words(f"Head: {verdict.head or 'none'}")
     words(checked(found))
     for line in outside(found):
         words(line)
     for each in verdict.withheld_by[: limit or None]:
         why = f"{each.category}: {each.reason[:80]}"
-        words(f"Withheld by event {each.seq}: {each.bodies} bodies, {each.blobs} blobs ({why})")
+        withheld = f"{counted(each.bodies, 'body', 'bodies')}, {counted(each.blobs, 'blob')}"
+        words(f"Withheld by event {each.seq}: {withheld} ({why})")
     if limit and len(verdict.withheld_by) > limit:
-        words(f"… and {len(verdict.withheld_by) - limit} more redactions")
+        words(f"… and {counted(len(verdict.withheld_by) - limit, 'more redaction')}")
     for note in verdict.notes:
         words(f"Note: {note}")
     if verdict.verdict == "TAMPERED":
         _say_problems(verdict, words, limit)
     else:
         words(cannot(found))
-        words(keep(found))
+        words(aimed(keep(found), path))
     for failure in verdict.failures:
         words(f"Failed: {failure}")
     for each in advice(found):
-        words(each)
+        words(aimed(each, path))
 
 
 def _say_problems(verdict: Verdict, words: Words, limit: int) -> None:

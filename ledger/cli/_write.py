@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ledger._said import counted
 from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
 from ledger.cli._output import Words, emit_json, tell
 
@@ -92,7 +93,7 @@ def export(
                 seq, head = export_full_file(ledger, output)
                 tell(f"wrote the whole ledger to {output}: head {seq} {head}")
             else:
-                tell(f"wrote {export_file(ledger, output)} lines to {output}")
+                tell(f"wrote {counted(export_file(ledger, output), 'line')} to {output}")
             return 0
         for line in export_full(ledger) if full else (line + b"\n" for line in export_lines(ledger)):
             sys.stdout.buffer.write(line)
@@ -117,7 +118,7 @@ def import_(
         emit_json({"ledger": str(db), "seq": made.events, "head": made.head, "blobs": made.blobs,
                    "release": made.release})  # fmt: skip
     Words(as_json=as_json)(
-        f"Made {db} out of {source}: head {made.events} {made.head}, {made.blobs:,} blobs, views of release"
+        f"Made {db} out of {source}: head {made.events} {made.head}, {counted(made.blobs, 'blob')}, views of release"
         f" {made.release}."
     )
     return 0
@@ -141,7 +142,7 @@ def snapshot(
     words = Words(as_json=as_json)
     words(f"Copied {db} to {target}: head {seq} {head}")
     if along:
-        words(f"Took {along} checkpoint{'s' if along > 1 else ''} along, into {checkpoint_folder(target)}")
+        words(f"Took {counted(along, 'checkpoint')} along, into {checkpoint_folder(target)}")
     return 0
 
 

@@ -60,6 +60,7 @@ ALLOWED = {
     ("ledger/_schema.py", 'DROP {} "{}"'): "views and indexes of an older release, never a table or a guard",
     ("ledger/_store.py", "PRAGMA journal_mode=WAL"): "a new file",
     ("ledger/_verify.py", "PRAGMA writable_schema=ON"): "reads a damaged schema, on a connection that can't write",
+    ("ledger/_verify_schema.py", "PRAGMA writable_schema"): "the same",
     ("ledger/_connect.py", _PROBE): "a database in memory, to see what this SQLite can do",
     ("ledger/web/_index.py", "\nCREATE TABLE texts "): "the search index, in memory; the ledger is attached read-only",
     ("ledger/web/_index.py", "CREATE VIRTUAL TABLE {} USING fts5("): "the same",
