@@ -15,7 +15,7 @@ _COMMAND = re.compile(
     r"`(ledger (?:anchor|bundle|checkpoint|cite|clear|impact|init|key|log|note|redact|runs|serve|show|snapshot|stats"
     r"|supersede|taint|upgrade|verify)(?: [^`]*)?)`"
 )
-_AIMED = re.compile(r" --db\b| LEDGER\b|\.zip\b| [<>|] ")
+_AIMED = re.compile(r" --db\b| LEDGER\b|ledger verify [^-]| [<>|] ")
 
 
 def counted(number: int, one: str, many: str = "") -> str:
