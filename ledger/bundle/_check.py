@@ -11,115 +11,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TypeVar
 
 from ledger._canonical import load
 from ledger._errors import BadBundle, BadNote, LedgerError
-from ledger._screen import printable
+from ledger._files import read_small
+from ledger.bundle._course import UNKNOWN, course, hidden_tallies, said_of, unclaimed
 from ledger.bundle._known import reader_source
 from ledger.bundle._listed import Case, check_asked, check_draw, check_fixture, drawn_events, read_cases
-from ledger.bundle._read import BundleFile
-from ledger.bundle._readme import readme, spans
+from ledger.bundle._read import BundleFile, Claim
+from ledger.bundle._readme import readme
 from ledger.bundle._recount import recount
 from ledger.bundle._rederived import Rederived, rederive
 from ledger.bundle._seen import Problems, Seen, read_events, read_lines
+from ledger.bundle._verdict import BundleVerdict, ClaimSeen, Hidden, many
 from ledger.tree import Checkpoint, VerifierKey, parse_checkpoint, to_base64
 
 __all__ = ["BundleVerdict", "Hidden", "check_bundle"]
 
+_MOST_NOTE = 256 << 10
 _UNREAD = re.compile(r"\nThe files of these freezes are withheld[^\n]*\n")
 _T = TypeVar("_T")
-
-
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """Bodies of one kind that aren't shown for one reason, and at which places of the order."""
-
-    kind: str
-    why: str
-    seqs: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class BundleVerdict:
-    """What a bundle comes to. `problems` are false, `failures` were asked for and couldn't be had, `partly` are claims
-    proved in part, `told` is the maker's word. `signed_by` are the given keys that signed its checkpoint."""
-
-    path: str
-    made_by: str
-    origin: str = ""
-    size: int = 0
-    root: str = ""
-    signed_by: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
-    problem_count: int = 0
-    failures: tuple[str, ...] = ()
-    proved: tuple[str, ...] = ()
-    partly: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
-    hidden: tuple[Hidden, ...] = ()
-    hidden_blobs: int = 0
-    witnesses: tuple[str, ...] = ()
-    rederived: Rederived | None = None
-
-    @property
-    def verdict(self) -> Literal["FALSE", "NOT PROVED", "PROVED IN PART", "PROVED"]:
-        """NOT PROVED: nothing is false, and the signature wasn't checked, or something asked for couldn't be had."""
-        if self.problem_count:
-            return "FALSE"
-        if self.failures or not self.signed_by:
-            return "NOT PROVED"
-        return "PROVED IN PART" if self.partly else "PROVED"
-
-    @property
-    def exit_status(self) -> int:
-        """0 PROVED, 3 PROVED IN PART, 1 else."""
-        return {"PROVED": 0, "PROVED IN PART": 3}.get(self.verdict, 1)
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """For people: the verdict, what it rests on, what it can't tell."""
-        count = f": {self.problem_count} things are false" if self.problem_count else ""
-        signed = f"signed by {', '.join(self.signed_by)}" if self.signed_by else (
-            "whose signature is not checked: give --key, taken from elsewhere than the bundle"
-        )  # fmt: skip
-        found = [f"{self.verdict}{count}.", f"Evidence of {self.origin or 'no ledger that could be read'}."]
-        if self.size:
-            found.append(f"It rests on the checkpoint of {self.size} events, root {self.root}, {signed}.")
-        found += [f"False: {each}" for each in self.problems]
-        found += [f"Asked for, and not so: {each}" for each in self.failures]
-        word = "Proved" if self.signed_by else "Would be proved by a signature"
-        found += [f"{word}: {each}" for each in (*self.proved, *self.partly)]
-        found += [f"Witnessed: {each}" for each in self.witnesses]
-        if self.rederived is not None:
-            found.append(_derived(self.rederived))
-            found += [f"  {each}" for each in self.rederived.lines]
-        found += [f"Told, not proved: {each}" for each in self.told]
-        found += [f"Hidden: {len(each.seqs)} {each.kind} ({each.why}), at {spans(each.seqs)}" for each in self.hidden]
-        if self.hidden_blobs:
-            found.append(f"Hidden: {self.hidden_blobs} blobs of events whose bodies are shown")
-        found.append(
-            "It can't tell what the ledger says after the checkpoint, nor whether the requests went where they say."
-        )
-        return tuple(printable(each) for each in found)
-
-    def as_json(self) -> dict[str, Any]:
-        """The documented JSON form."""
-        return {
-            "bundle": self.path, "verdict": self.verdict, "made_by": self.made_by, "origin": self.origin,
-            "size": self.size, "root": self.root, "signed_by": list(self.signed_by),
-            "problem_count": self.problem_count, "problems": list(self.problems), "failures": list(self.failures),
-            "proved": list(self.proved), "proved_in_part": list(self.partly), "told": list(self.told),
-            "hidden": [{"kind": each.kind, "why": each.why, "seqs": list(each.seqs)} for each in self.hidden],
-            "hidden_blobs": self.hidden_blobs, "witnesses": list(self.witnesses),
-            "rederived": self.rederived.as_json() if self.rederived is not None else None,
-        }  # fmt: skip
-
-
-def _derived(found: Rederived) -> str:
-    rest = found.total - found.reproduced
-    said = f"Derived again: {found.reproduced} of {found.total} derivations of the runs asked for"
-    return f"{said}; the other {rest} are counted only" if rest else said
 
 
 @dataclass
@@ -135,6 +47,8 @@ class _Check:
     witnesses: list[str] = field(default_factory=list[str])
     seen: Seen = field(default_factory=Seen)
     rederived: Rederived | None = None
+    claims: list[ClaimSeen] = field(default_factory=list[ClaimSeen])
+    own: bool = False
 
     def call(self, where: str, function: Callable[[], _T]) -> _T | None:
         """What a check gives; what it finds false is noted."""
@@ -148,9 +62,8 @@ class _Check:
         """All that rests on the checkpoint."""
         about, bundle = self.bundle.about, self.bundle
         self.seen = seen = read_events(bundle, at, self.problems)
-        self.proved.append(
-            f"{len(seen.events)} events stood in the ledger at their places; {len(seen.hidden)} have hidden bodies"
-        )
+        stood = f"{many(len(seen.events), 'event')} stood in the ledger at their places"
+        self.proved.append(f"{stood}; {len(seen.hidden)} have hidden bodies")
         if about.complete is not ("lines.txt" in bundle.sizes):
             self.problems.add("bundle.json", "`complete` says otherwise than lines.txt being there")
         elif about.complete:
@@ -159,14 +72,17 @@ class _Check:
         else:
             self.told.append("that nothing of a run asked for is left out (there is no lines.txt)")
         self.call("asked", lambda: check_asked(bundle, seen))
+        self.proved += [said_of(seen, seq) for seq in about.asked.events if seq in seen.events]
+        for run in about.asked.runs:
+            said = course(seen, run)
+            (self.told if UNKNOWN in said else self.proved).append(f"run {run}: {said}")
+            if about.asked.report is None:
+                self.partly += [f"run {run}: the figures of its tally, event {seq}, are hidden"
+                                for seq in hidden_tallies(seen, run)]  # fmt: skip
+                for each in unclaimed(seen, run, about.claims):
+                    self.problems.add("claims", each)
         for number, claim in enumerate(about.claims, start=1):
-            found = self.call(
-                f"claim {number}", lambda claim=claim: recount(seen, claim, newest=about.asked.report is None)
-            )
-            if found is not None:
-                if found.placed and found.placed not in self.told:
-                    self.told.append(found.placed)
-                (self.partly if found.hidden else self.proved).append(found.sentence())
+            self._claim(number, claim)
         for fixture in about.fixtures:
             said = self.call("fixtures", lambda each=fixture: check_fixture(seen, each, complete=about.complete))
             if said is not None:
@@ -181,6 +97,38 @@ class _Check:
         self._draw(at, seed, cases)
         if not self.problems.count and about.asked.runs:
             self._derive(cases)
+
+    def _claim(self, number: int, claim: Claim) -> None:
+        newest = self.bundle.about.asked.report is None
+        found = self.call(f"claim {number}", lambda: recount(self.seen, claim, newest=newest))
+        if found is not None:
+            if found.placed and found.placed not in self.told:
+                self.told.append(found.placed)
+            (self.partly if found.hidden else self.proved).append(found.sentence())
+        self.claims.append(ClaimSeen(
+            claim.run, claim.rules, claim.candidate, claim.metric, claim.kind, claim.k, claim.total, claim.n,
+            claim.planned, claim.unmeasured,
+            "false" if found is None else "proved in part" if found.hidden else "proved",
+        ))  # fmt: skip
+
+    def hold_against(self, at: Checkpoint, checkpoints: Sequence[Path]) -> None:
+        """The auditor's own checkpoints: each must be the very one that the bundle stands on."""
+        for path in checkpoints:
+            try:
+                own = parse_checkpoint(read_small(path, _MOST_NOTE)).checkpoint
+            except OSError as problem:
+                self.failures.append(f"{path} can't be read: {problem.strerror or problem}")
+            except BadNote as problem:
+                self.failures.append(f"{path} is no checkpoint: {problem}")
+            else:
+                if own == at:
+                    self.proved.append(f"it stands on your own checkpoint {path}, of {at.size} and the same root")
+                    self.own = True
+                else:
+                    self.problems.add(
+                        str(path), f"yours is of {own.origin} at {own.size}, root {to_base64(own.root)}, and the bundle"
+                        f" stands on {at.size}, root {to_base64(at.root)}"
+                    )  # fmt: skip
 
     def _draw(self, at: Checkpoint, seed: str | None, cases: list[Case]) -> None:
         reveal, runs = self.bundle.about.reveal, self.bundle.about.asked.runs
@@ -197,9 +145,14 @@ class _Check:
             wholly = drawn_events(self.seen, {(each.run, each.cell) for each in reveal.drawn})
             gone = sum(seq in wholly for seq, _ in self.seen.withheld())
             if gone:
-                self.partly.append(f"{gone} texts of drawn cells are withheld by redactions: PROVED IN PART")
+                self.partly.append(f"redactions withhold {many(gone, 'text')} of drawn cells")
         if seed is None:
             self.told.append("that the seed wasn't chosen to suit: give --seed, with one that you chose yourself")
+        if not self.own:
+            self.told.append(
+                "that the root is from before the seed was known: give --checkpoint, with the file that you had before"
+                " you said the seed"
+            )
 
     def _derive(self, cases: list[Case]) -> None:
         try:
@@ -219,7 +172,7 @@ class _Check:
             short = wanted - self.rederived.reproduced
             self.partly.append(
                 f"of what was drawn, {short} of {wanted} derivations could not be made again (a rule set or a reply is"
-                " hidden or withheld, or a judge's grade stands there): PROVED IN PART"
+                " hidden or withheld, or a judge's grade stands there)"
             )
 
     def timestamps(self, note: bytes, roots: Sequence[Path]) -> None:
@@ -282,11 +235,13 @@ def _is_our_readme(bundle: BundleFile, seen: Seen, at: Checkpoint) -> bool:
 
 
 def check_bundle(
-    path: Path, *, keys: Sequence[VerifierKey] = (), tsa_roots: Sequence[Path] = (), seed: str | None = None
-) -> BundleVerdict:
+    path: Path, *, keys: Sequence[VerifierKey] = (), tsa_roots: Sequence[Path] = (), seed: str | None = None,
+    checkpoints: Sequence[Path] = (),
+) -> BundleVerdict:  # fmt: skip
     """Check a bundle. Only `keys`, which come from elsewhere, are trusted. Raises BadBundle for what is none.
 
-    `tsa_roots` are PEM files that timestamps must lead to; `seed` is what revealed cells must be drawn with.
+    `tsa_roots` are PEM files that timestamps must lead to; `seed` is what revealed cells must be drawn with;
+    `checkpoints` are the auditor's own files, each of which must be the one that the bundle stands on.
     """
     with BundleFile.open(path) as bundle:
         check = _Check(bundle)
@@ -298,8 +253,12 @@ def check_bundle(
             signed = [each.label for each in found.note.signed_by(keys) if each.name == found.checkpoint.origin]
             if keys and not signed:
                 given = ", ".join(each.label for each in keys)
-                raise BadBundle(f"{found.checkpoint.origin} at {found.checkpoint.size} is signed by none of {given}")
+                raise BadBundle(
+                    f"{found.checkpoint.origin} at {found.checkpoint.size} is signed by none of the keys given,"
+                    f" {given}: either that is the wrong key, or the checkpoint is a forgery"
+                )
             at = found.checkpoint
+            check.hold_against(at, checkpoints)
             check.everything(at, seed)
             check.companions(at)
             check.timestamps(note, tsa_roots)
@@ -319,5 +278,5 @@ def _verdict(path: Path, check: _Check, at: Checkpoint | None, signed: tuple[str
         to_base64(at.root) if at else "", signed, tuple(check.problems.found), check.problems.count,
         tuple(check.failures), tuple(check.proved), tuple(check.partly), tuple(check.told),
         tuple(Hidden(kind, why, tuple(seqs)) for (kind, why), seqs in sorted(places.items())),
-        len(check.seen.bare), tuple(check.witnesses), check.rederived,
+        len(check.seen.bare), tuple(check.witnesses), check.rederived, tuple(check.claims),
     )  # fmt: skip

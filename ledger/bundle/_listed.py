@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from ledger._errors import BadBundle
 from ledger._event import hash_of
+from ledger.bundle._course import course
 from ledger.bundle._draw import rank
 from ledger.bundle._read import BundleFile, CaseRow, Claim, Listed, ListedRun, Reveal, read_row
 from ledger.bundle._seen import Seen
@@ -59,9 +60,13 @@ def _check_report(bundle: BundleFile, seen: Seen, digest: str, claims: Iterable[
         [cast("Mapping[str, Any]", each).get(name) for name in _FIGURE]
         for body in found.values() for each in body.figures if isinstance(each, dict)
     ]  # fmt: skip
-    for claim in claims:
-        if [getattr(claim, name) for name in _FIGURE] not in figures:
-            raise BadBundle(f"{claim.metric} of {claim.candidate} under {claim.rules} is no figure of the report")
+    claimed = [[getattr(claim, name) for name in _FIGURE] for claim in claims]
+    for run, rules, candidate, metric, *_ in (each for each in claimed if each not in figures):
+        raise BadBundle(f"{metric} of {candidate} in run {run} under {rules} is no figure of the report")
+    for figure in figures:
+        run, rules, candidate, metric, kind, *_, tally = figure
+        if figure not in claimed and kind in ("rate", "mean") and tally in seen.bodies:
+            raise BadBundle(f"a claim is left out, of the report: {metric!r}, run {run}, {candidate!r}, {rules!r}")
     for seq in found:
         name = f"blobs/{seq}-file"
         if name in bundle.sizes and hash_of(bundle.whole(name)) != digest:
@@ -88,14 +93,17 @@ def check_fixture(seen: Seen, fixture: Listed, *, complete: bool) -> str:
             raise BadBundle(f"{fixture.name}: run {plan.run} (event {plan.seq}) stands on it too, and is left out")
     for each in fixture.runs:
         _check_run(seen, fixture, each, complete=complete)
-    return f"{fixture.name}: {len(runs)} runs stand on it: {'; '.join(_said(each) for each in fixture.runs)}"
+    stand = "1 run stands" if len(runs) == 1 else f"{len(runs)} runs stand"
+    return f"{fixture.name!r}: {stand} on it: {'; '.join(_said(seen, each) for each in fixture.runs)}"
 
 
-def _said(run: ListedRun) -> str:
-    said = [f"reported by {', '.join(map(str, run.reports))}" if run.reports else "not reported"]
+def _said(seen: Seen, run: ListedRun) -> str:
+    said = [course(seen, run.run)]
+    said += [f"reported by {', '.join(map(str, run.reports))}" if run.reports else "not reported"]
     said += [f"superseded by {seq}" for seq in run.superseded_by]
     said += [f"tainted by {seq}" for seq in run.tainted_by]
-    return f"{run.run} ({run.cells} cells, {', '.join(said)})"
+    cells = "1 cell" if run.cells == 1 else f"{run.cells} cells"
+    return f"{run.run} ({cells}, {', '.join(said)})"
 
 
 def _check_run(seen: Seen, fixture: Listed, run: ListedRun, *, complete: bool) -> None:

@@ -42,8 +42,8 @@ class Recounted:
             return f"{said}: counted again from {self.scores} scores"
         shown = f"{round(self.total)}/{self.n}" if claim.kind == "rate" else f"{self.total} over {self.n}"
         return (
-            f"{said}: PROVED IN PART, {shown} of {self.planned} by the scores shown; {self.hidden} are hidden,"
-            " and stand by the tally alone"
+            f"{said}: {shown} of {self.planned} by the scores shown; {self.hidden} are hidden, and stand by the"
+            " tally alone"
         )
 
 

@@ -50,8 +50,10 @@ class HiddenBlob:
 
 @dataclass
 class Seen:
-    """The events of a bundle by seq, in order; typed bodies of those that count; `hidden` says why of each."""
+    """The events of a bundle by seq, in order; typed bodies of those that count; `hidden` says why of each; `texts` are
+    the bodies of the events `wanted` by themselves."""
 
+    wanted: frozenset[int] = frozenset()
     events: dict[int, Line] = field(default_factory=dict[int, Line])
     hashes: dict[int, str] = field(default_factory=dict[int, str])
     bodies: dict[int, Body] = field(default_factory=dict[int, Body])
@@ -64,6 +66,7 @@ class Seen:
     cells: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     unseen_freezes: int = 0
     redacted: set[int] = field(default_factory=set[int])
+    texts: dict[int, str] = field(default_factory=dict[int, str])
 
     def shows(self, kind: str) -> bool:
         """Whether every body of a kind of the ledger's own events is shown."""
@@ -92,7 +95,7 @@ class Seen:
 
 def read_events(bundle: BundleFile, at: Checkpoint, problems: Problems) -> Seen:
     """Every event: its line's grammar, its place in the tree, the chain to its neighbour, its body and its blobs."""
-    seen = Seen()
+    seen = Seen(wanted=frozenset(bundle.about.asked.events))
     last: tuple[int, str] = (0, GENESIS_PREV)
     files: set[str] = set()
     for number, data in enumerate(bundle.rows("events.jsonl"), start=1):
@@ -168,6 +171,8 @@ def _body(bundle: BundleFile, row: EventRow, line: Line, seen: Seen, files: set[
         if not right or size != named[name]["size"]:
             raise BadBundle(f"blob {name!r}: its bytes and salt aren't what its body commits to")
         files.add(blob.file)
+    if line.seq in seen.wanted:
+        seen.texts[line.seq] = row.body
     if line.kind in _KEPT:
         try:
             seen.bodies[line.seq] = parse_body(line.kind, row.body)

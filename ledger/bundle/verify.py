@@ -1,6 +1,6 @@
 """Check an evidence bundle of an evaluation ledger without the ledger, and without its code.
 
-    python verify.py evidence.zip --key VKEY [--key ...] [--seed S]        VKEY: NAME+ID+BASE64, or a file that holds it
+    python verify.py evidence.zip --key VKEY [--seed S --checkpoint FILE]   VKEY: NAME+ID+BASE64, or a file with it
 
 Take this file and the key from elsewhere than the bundle: a forger forges the copy inside too. Python 3.9, blake3 and
 cryptography; RFC 6962 section 2.1, RFC 8032, c2sp.org/tlog-checkpoint, eval-ledger's docs/FORMAT.md and BUNDLES.md.
@@ -8,19 +8,23 @@ Exit: 0 all is proved; 1 something is false, or no key was given; 2 not readable
 """
 
 # fmt: off
+# ruff: noqa: E701, E702, E704  what is short stands on one line: the whole is to be read by people
 # pyright: basic, reportOptionalSubscript=false, reportOptionalMemberAccess=false
 import argparse, base64, datetime, hashlib, io, json, re, sys, zipfile  # noqa: E401, I001  few lines, to be read
 from collections import defaultdict, namedtuple
 from pathlib import Path
-from blake3 import blake3
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+try:
+    from blake3 import blake3
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+except ImportError:
+    print("two packages are needed: python -m pip install blake3 cryptography", file=sys.stderr); sys.exit(2)
 MAX_INT, MAX_ROW, MAX_NOTE, MAX_ALL = 2**53 - 1, 16 << 20, 256 << 10, 16 << 30
 NEEDED = {"README.md": 4<<20, "verify.py": 1<<20, "bundle.json": 64<<20, "checkpoint": MAX_NOTE, "events.jsonl": 16<<30}
 ORDER = [*list(NEEDED)[:4], "timestamps", "lines.txt", "events.jsonl", "cases.jsonl", "blobs"]
-KEPT = {"genesis", "freeze", "plan", "cell", "score", "tally", "close", "supersede", "taint", "report"}
-NEVER_REDACTED = KEPT - {"cell", "report"} | {"schema", "clear", "redact", "anchor"}
-LISTED = ("report", "publish", "supersede", "taint", "clear")
+KEPT = {"genesis", "freeze", "plan", "cell", "score", "tally", "close", "supersede", "taint", "clear", "report"}
+NEVER_REDACTED = KEPT - {"cell", "report"} | {"schema", "redact", "anchor"}
+VIA = {"live": "asked live", "replay": "a REPLAY of recorded answers", "import": "IMPORTED answers"}
 FIGURE = ["run", "rules", "candidate", "metric", "kind", "k", "n", "planned", "tally"]
 LINE = re.compile(
     r'\{"v":1,"seq":([1-9][0-9]{0,15}),"prev":"([0-9a-f]{64})",'
@@ -29,13 +33,13 @@ LINE = re.compile(
     r'"causes":\[((?:[1-9][0-9]{0,15}(?:,[1-9][0-9]{0,15})*)?)\],"body":"([0-9a-f]{64})"\}')
 Event = namedtuple("Event", "seq prev kind run cell causes body hash leaf")
 def expect(true, said):
-    if not true:
-        raise ValueError(said)
-def clean(value):
-    """What somebody else wrote, as printable ASCII and short: there are characters that a terminal obeys."""
+    if not true: raise ValueError(said)
+def clean(value):  # what somebody else wrote, as printable ASCII and short: there are characters that a terminal obeys
     return "".join(c if " " <= c <= "~" else ascii(c)[1:-1] for c in str(value)[:200])
-def named(*names):
-    return ", ".join(clean(ascii(each)) for each in names)  # in quotes, so that none can pass for a figure
+def plainly(problem):
+    return "not as BUNDLES.md says: " * (not isinstance(problem, (ValueError, OSError, zipfile.error))) + clean(problem)
+def many(count, what): return f"{count} {what}{'s' * (count != 1)}"
+def named(*names): return ", ".join(clean(ascii(each)) for each in names)  # quoted, so that none can pass for a figure
 def unbase64(text):
     data = base64.b64decode(text.encode("ascii"), validate=True)
     expect(base64.b64encode(data).decode() == text, "base64 that isn't the one spelling of its bytes")
@@ -43,32 +47,26 @@ def unbase64(text):
 def unique(pairs):
     expect(len(dict(pairs)) == len(pairs), "a key stands twice in one object")
     return dict(pairs)
-def read_json(text, *keys, **how):
-    """One JSON object that has at least these keys. Raises ValueError, and RecursionError where it is too deep."""
+def read_json(text, *keys, **how):  # an object with at least these keys
     found = json.loads(text, object_pairs_hook=unique, parse_constant=lambda name: expect(False, name), **how)
     json.dumps(found, ensure_ascii=False).encode()  # no half of a surrogate pair has an UTF-8 form
     expect(isinstance(found, dict) and set(keys) <= set(found), f"expected a JSON object with {', '.join(keys)}")
     return found
-def tagged(value):
-    """A value as an experiment sees it: strings as s:..., numbers (read as a tuple of their token) as n:..."""
+def tagged(value):  # as an experiment sees it: strings s:..., numbers (read as a tuple of their token) n:...
     if isinstance(value, dict):
         return {key: tagged(value[key]) for key in sorted(value, key=lambda key: key.encode("utf-16-be"))}
-    if isinstance(value, (str, tuple)):
-        return f"s:{value}" if isinstance(value, str) else f"n:{value[0]}"
+    if isinstance(value, (str, tuple)): return f"s:{value}" if isinstance(value, str) else f"n:{value[0]}"
     return [tagged(each) for each in value] if isinstance(value, list) else value
-def digest(value, key):
-    """The keyed digest of a value (DESIGN, Identity). Without numbers, this is the RFC 8785 form."""
-    text = json.dumps(tagged(value), ensure_ascii=False, separators=(",", ":"))
-    return blake3(text.encode(), key=bytes.fromhex(key)).hexdigest()
-def read_key(text):
-    """(name, id, public key) of a verifier key. Raises ValueError."""
+def digest(value, key):  # the keyed digest of a value (DESIGN, Identity). Without numbers, this is the RFC 8785 form
+    text = json.dumps(tagged(value), ensure_ascii=False, separators=(",", ":")).encode()
+    return blake3(text, key=bytes.fromhex(key)).hexdigest()
+def read_key(text):  # (name, id, public key) of a verifier key. Raises ValueError
     found = re.fullmatch(r"([^+\s]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+=*)", text.strip())
     data = unbase64(found[3]) if found else b""
     expect(len(data) == 33 and data[0] == 1, f"expected an Ed25519 key, NAME+ID+BASE64, got {clean(text)[:40]}")
     expect(hashlib.sha256(found[1].encode() + b"\n" + data).hexdigest()[:8] == found[2], "a key with another key's id")
     return found[1], found[2], data[1:]
-def check_note(data, vkeys):
-    """The text of a signed note, and NAME+ID of the keys that signed it. A wrong signature of one: ValueError."""
+def check_note(data, vkeys):  # the text of a signed note, and NAME+ID of who signed; a wrong signature: ValueError
     (text, blank, rest), signers = data.decode("utf-8").rpartition("\n\n"), set()
     fits = blank and rest.endswith("\n") and rest.count("\n") <= 64 and len(data) <= MAX_NOTE
     expect(fits and not re.search(r"[\0-\t\x0b-\x1f]", text + rest), "no signed note, or a control character in it")
@@ -76,36 +74,28 @@ def check_note(data, vkeys):
         found = re.fullmatch("\u2014 ([^+\\s]+) ([A-Za-z0-9+/]+=*)", line)
         signature = unbase64(found[2]) if found else b""
         expect(len(signature) >= 5, "a line of the note that is no signature")
-        for name, key_id, public in map(read_key, vkeys):
-            if (name, key_id) == (found[1], signature[:4].hex()):
-                try:
-                    Ed25519PublicKey.from_public_bytes(public).verify(signature[4:], (text + "\n").encode())
-                except InvalidSignature:
-                    raise ValueError(f"the signature by {clean(name)}+{key_id} isn't that key's for it") from None
-                signers.add(f"{name}+{key_id}")
+        for name, key_id, public in [key for key in map(read_key, vkeys) if key[:2] == (found[1], signature[:4].hex())]:
+            try: Ed25519PublicKey.from_public_bytes(public).verify(signature[4:], (text + "\n").encode())
+            except InvalidSignature:
+                raise ValueError(f"the signature by {clean(name)}+{key_id} isn't that key's for it") from None
+            signers.add(f"{name}+{key_id}")
     return text + "\n", sorted(signers)
-def check_checkpoint(data, vkeys):
-    """(origin, size, root, signers) of a checkpoint. Of the keys given, one of the ledger's name must be a signer's."""
+def check_checkpoint(data, vkeys):  # (origin, size, root, signers); of the keys given, one must be the ledger's
     text, signers = check_note(data, vkeys)
     found = re.fullmatch(r"([^\n]+)\n(0|[1-9][0-9]{0,15})\n([A-Za-z0-9+/]{43}=)\n", text)
     expect(found and int(found[2]) <= MAX_INT, "expected a checkpoint of three lines: origin, size, root")
     signers = [each for each in signers if each.startswith(f"{found[1]}+")]
-    expect(signers or not vkeys, f"none of the keys given signed it as {clean(found[1])}")
+    expect(signers or not vkeys, f"no key given is {clean(found[1])}'s that signed this: wrong key, or a forgery")
     return found[1], int(found[2]), unbase64(found[3]), signers
-def sha(*parts):
-    return hashlib.sha256(b"".join(parts)).digest()
-def inclusion_root(leaf, index, size, proof):
-    """The root that an inclusion proof leads to: RFC 6962 section 2.1.1, read backwards. Raises ValueError."""
+def sha(*parts): return hashlib.sha256(b"".join(parts)).digest()
+def inclusion_root(leaf, index, size, proof):  # RFC 6962 section 2.1.1, read backwards
     expect(0 <= index < size and bool(proof) is (size > 1), f"no proof of leaf {index} of {size}")
-    if size == 1:
-        return leaf
+    if size == 1: return leaf
     split = 1 << (size - 1).bit_length() - 1
     expect(len(proof[-1]) == 32, "a hash in a proof that isn't one")
-    if index < split:
-        return sha(b"\1", inclusion_root(leaf, index, split, proof[:-1]), proof[-1])
+    if index < split: return sha(b"\1", inclusion_root(leaf, index, split, proof[:-1]), proof[-1])
     return sha(b"\1", proof[-1], inclusion_root(leaf, index - split, size - split, proof[:-1]))
-def read_line(line):
-    """An event line (FORMAT, The event line). Raises ValueError."""
+def read_line(line):  # an event line (FORMAT, The event line). Raises ValueError
     found = LINE.fullmatch(line)
     expect(found and len(line) <= 65_535, f"expected an event line, got {line[:60]!a}")
     seq, prev, at, kind, run, cell, causes, body = found.groups()
@@ -113,22 +103,18 @@ def read_line(line):
     datetime.datetime.strptime(at, "%Y-%m-%dT%H:%M:%S.%f")
     fits = sorted({*causes, int(seq)}) == [*causes, int(seq)] and max(int(seq), int(cell)) <= MAX_INT
     expect(fits and len(causes) <= 4096, f"event {seq}: causes out of order, or a number that is too large")
-    leaf = sha(b"\0", line.encode())
-    return Event(int(seq), prev, kind, run, int(cell), causes, body, blake3(line.encode()).hexdigest(), leaf)
-def commits(salt, file, commitment):
-    """How many bytes there are, if salt and bytes give the commitment BLAKE3(salt, bytes). Raises ValueError."""
+    own, leaf = blake3(line.encode()).hexdigest(), sha(b"\0", line.encode())
+    return Event(int(seq), prev, kind, run, int(cell), causes, body, own, leaf)
+def commits(salt, file, commitment):  # how many bytes, if BLAKE3(salt, bytes) is the commitment
     hasher, size = blake3(bytes.fromhex(salt if re.fullmatch("[0-9a-f]{32}", salt) else "")), 0
     for piece in iter(lambda: file.read(1 << 16), b""):
-        hasher.update(piece)
-        size += len(piece)
+        hasher.update(piece); size += len(piece)
     expect(hasher.hexdigest() == commitment, "not what its salt and commitment are of")
     return size
-class Bundle:
-    """What was found: `problems` are false, `partly` is proved in part, `proved` is proved, `told` is only said."""
-    def __init__(self, path):
-        """Open the zip and look at its members: the right ones in order, none twice, of sizes that can be borne."""
+class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is proved, `told` is only said
+    def __init__(self, path):  # members in their order, none twice, of sizes that can be borne
         self.problems, self.partly, self.proved, self.told, self.signers, self.lined = [], [], [], [], [], []
-        self.events, self.rests, self.bodies, self.hidden, self.bare = {}, {}, {}, {}, []
+        self.events, self.rests, self.bodies, self.hidden, self.bare, self.texts = {}, {}, {}, {}, [], {}
         self.size, self.origin, self.by_kind, self.zip = 0, "?", defaultdict(list), zipfile.ZipFile(path)
         infos, places = self.zip.infolist(), []
         for info in infos:
@@ -145,40 +131,43 @@ class Bundle:
         fits = fits and sum(info.file_size for info in infos) <= min(MAX_ALL, 1100 * Path(path).stat().st_size)
         expect(fits and self.zip.testzip() is None, "a member is damaged, or too large, or more is there than the zip")
         self.about = read_json(self.zip.read("bundle.json").decode(), "asked", "complete", "claims", "reveal")
+        self.wanted = set(self.about["asked"]["events"])
         expect(self.about.get("bundle") == 1, f"expected a bundle of version 1, got {clean(self.about.get('bundle'))}")
-    def check(self, what, function, *given):
-        """Call a check; note what it finds false. So nothing that is read ends in a traceback."""
-        try:
-            return function(*given)
+    def check(self, what, function, *given):  # what it finds false is noted: nothing that is read ends in a traceback
+        try: return function(*given)
         except Exception as problem:  # noqa: BLE001  whatever a forger thought of is false, and no traceback
-            self.problems.append(f"{what}: {type(problem).__name__} {clean(problem)}")
+            self.problems.append(f"{what}: {plainly(problem)}")
     def rows(self, name):
         with self.zip.open(name) as file:
             for row in iter(lambda: file.readline(MAX_ROW), b""):
                 expect(row.endswith(b"\n"), "a line that is too long, or cut off")
                 yield row[:-1].decode("utf-8")
-    def check_all(self, keys, seed):
+    def check_all(self, keys, seed, own):
         found = self.check("checkpoint", check_checkpoint, self.zip.read("checkpoint"), keys)
         if found:
             self.origin, self.size, self.root, self.signers = found
+            if own: self.check("--checkpoint", self.check_own, own)
             self.check("events.jsonl", self.check_events)
             self.check("lines.txt", self.check_lines)
             self.check("asked", self.check_asked)
-            for what, function in ("claims", self.check_claim), ("fixtures", self.check_fixture):
-                for each in self.about[what]:
-                    self.check(what, function, each)
-            self.check("draw", self.check_draw, self.about["reveal"], seed)
+            for what, several in [("run", self.about["asked"]["runs"]), *self.about.items()]:
+                for each in several if what in ("run", "claims", "fixtures") else ():
+                    self.check(what, getattr(self, f"check_{what.rstrip('s')}"), each)
+            self.check("draw", self.check_draw, self.about["reveal"], seed, own)
         other = self.zip.read("verify.py") != Path(__file__).read_bytes()
         self.told.append("README.md, made_by, told, timestamps" + "; the verify.py inside is another than this" * other)
-    def check_events(self):
-        """Every event: its line and place in the tree, the chain to its neighbour, its body and blobs."""
+    def check_own(self, own):
+        same = check_checkpoint(own, [])[:3] == (self.origin, self.size, self.root)
+        expect(same, f"yours has another ledger, size or root than the one of {self.size} that this stands on")
+        self.proved.append(f"it stands on your own checkpoint, of {self.size} and the same root")
+    def check_events(self):  # each line, its place in the tree, the chain to its neighbour, body and blobs
         last, blobs = None, set()
         for count, row in enumerate(self.rows("events.jsonl"), start=1):
             last = self.check(f"events.jsonl, line {count}", self.check_event, row, last, blobs) or last
         more = {name for name in self.names if name.startswith("blobs/")} - blobs
         fits = not more and (1 in self.hidden or "{origin}/{id}".format(**self.bodies[1]) == self.origin)
-        expect(fits, f"{len(more)} blobs belong to no event, or genesis is another ledger's")
-        self.proved.append(f"{len(self.events)} events at their places in the tree, {len(self.hidden)} of them hidden")
+        expect(fits, f"{many(len(more), 'blob')} of no event, or genesis is another ledger's")
+        self.proved.append(f"{many(len(self.events), 'event')} at their places, {len(self.hidden)} with hidden bodies")
     def check_event(self, row, last, blobs):
         row = read_json(row, "line", "proof", "body", "salt", "why", "blobs")
         event, body, why = read_line(row["line"]), row["body"], row["why"]
@@ -187,71 +176,86 @@ class Bundle:
         expect(fits, f"event {seq} stands out of order, or twice, or doesn't follow on event {before}")
         found = inclusion_root(event.leaf, seq - 1, self.size, [unbase64(each) for each in row["proof"]])
         expect(found == self.root, f"event {seq}: its proof doesn't lead to the root of the checkpoint")
-        self.events[seq] = event
-        self.by_kind[event.kind, event.run].append(event)
+        self.events[seq] = event; self.by_kind[event.kind, event.run].append(event)
         causes = [self.events[cause] for cause in event.causes if cause in self.events]
         own = [self.rests[e.seq] for e in causes if (e.run, e.cell) == (event.run, event.cell) and e.kind != "cell"]
         self.rests[seq] = {each.seq for each in causes if each.kind == "freeze"}.union(*own)
         if body is None:
             self.hidden[seq] = str(why)
             fits = row["salt"] is None and row["blobs"] == {} and why and isinstance(why, str)
-            expect(fits and (why != "redacted" or event.kind not in NEVER_REDACTED), f"event {seq}: hidden, and not")
+            fits = fits and (why != "redacted" or event.kind not in NEVER_REDACTED)
+            expect(fits, f"event {seq} is said to be hidden or redacted, and isn't")
             return event
         commits(row["salt"], io.BytesIO(body.encode()), event.body)
-        value = read_json(body)
-        named = value.get("blobs", {})
+        named = (value := read_json(body)).get("blobs", {})
         expect(set(named) == set(row["blobs"]) and why == "", f"event {seq}: other blobs than it names, or hidden")
         for name, blob in row["blobs"].items():
             if blob["file"] is None:
                 expect(blob["salt"] is None and blob["why"], f"event {seq}: the salt of a hidden blob")
-                self.bare.append((seq, blob["why"]))
-                continue
+                self.bare.append((seq, blob["why"])); continue
             plain = re.sub(r"[^A-Za-z0-9._-]", lambda odd: "".join(f"%{byte:02X}" for byte in odd[0].encode()), name)
             expect(blob["file"] == f"blobs/{seq}-{plain}", f"event {seq}: another name of a blob")
-            size = commits(blob["salt"], self.zip.open(blob["file"]), named[name]["hash"])
+            size = commits(blob["salt"], self.zip.open(blob["file"]), named[name]["hash"]); blobs.add(blob["file"])
             expect(size == named[name]["size"], f"event {seq}: the size of a blob")
-            blobs.add(blob["file"])
         self.bodies.update({seq: value} if event.kind in KEPT else {})
+        self.texts.update({seq: body} if seq in self.wanted else {})
         return event
-    def check_lines(self):
-        """lines.txt is the whole order, if it is there: then nothing that counts can have been left out."""
+    def check_lines(self):  # the whole order, if it is there: then nothing that counts can have been left out
         expect(self.about["complete"] is ("lines.txt" in self.names), "bundle.json says otherwise than what is there")
         prev, peaks, size, complete, asked = "0" * 64, [], 0, self.about["complete"], self.about["asked"]["runs"]
         for text in self.rows("lines.txt") if complete else ():
             event, size = read_line(text), size + 1
             expect((event.seq, event.prev) == (size, prev), f"event {event.seq} doesn't follow on event {size - 1}")
             prev, leaf, below = event.hash, event.leaf, size
-            while not below & 1:
-                leaf, below = sha(b"\1", peaks.pop(), leaf), below >> 1
+            while not below & 1: leaf, below = sha(b"\1", peaks.pop(), leaf), below >> 1
             peaks.append(leaf)
-            must = event.run in asked or (asked and event.kind in LISTED)
+            must = event.run in asked or (asked and event.kind in ("report", "publish", "supersede", "taint", "clear"))
             expect(size in self.events or not must, f"event {size} ({event.kind}) is left out of events.jsonl")
             self.lined += [event] if event.kind in ("plan", "redact") else []
-        while len(peaks) > 1:
-            peaks[-2:] = [sha(b"\1", *peaks[-2:])]
+        while len(peaks) > 1: peaks[-2:] = [sha(b"\1", *peaks[-2:])]
         expect(not complete or (size, peaks) == (self.size, [self.root]), "its root isn't the checkpoint's")
         (self.proved if complete else self.told).append(f"nothing of a run asked for is left out, up to {self.size}")
-    def check_asked(self):
-        """What was asked for is there, with all that it rests on; a report's figures are what is claimed."""
+    def check_asked(self):  # it is there, with all that it rests on; a report's figures are what is claimed
         asked, listed = self.about["asked"], {run["run"] for each in self.about["fixtures"] for run in each["runs"]}
-        expect(set(asked["events"]) <= set(self.events), "an event that was asked for isn't there")
+        expect(self.wanted <= set(self.events), "an event that was asked for isn't there")
+        for e in map(self.events.get, sorted(self.wanted)):
+            said = self.texts.get(e.seq, f"its body is {self.hidden.get(e.seq)}")
+            whose = f" of run {e.run}" * bool(e.run) + f", cell {e.cell}" * bool(e.cell)
+            self.proved.append(f"event {e.seq} is a {e.kind}{whose}: {clean(said)}{'...' * (len(said) > 200)}")
         for run in asked["runs"]:
             plan = self.bodies.get(self.by_kind["plan", run][0].seq, {})
             expect(plan.get("fixtures") == [] or run in listed, f"the fixture of run {clean(run)} isn't listed")
         needed = set()
         for seq in sorted(self.events, reverse=True):
-            if seq in needed or self.events[seq].run in asked["runs"]:
-                needed |= set(self.events[seq].causes)
+            if seq in needed or self.events[seq].run in asked["runs"]: needed |= set(self.events[seq].causes)
         expect(needed <= set(self.events), f"event {min(needed - set(self.events), default=0)}, a cause, isn't there")
         reports = [body for body in self.bodies.values() if "figures" in body and body["digest"] == asked["report"]]
         figures = [[figure.get(key) for key in FIGURE] for body in reports for figure in body["figures"]]
-        fits = all([claim[key] for key in FIGURE] in figures for claim in self.about["claims"])
-        expect(asked["report"] is None or (figures and fits), "the report isn't there, or has other figures")
+        claimed = [[claim[key] for key in FIGURE] for claim in self.about["claims"]]
+        fits = asked["report"] is None or (figures and all(each in figures for each in claimed))
+        expect(fits, "the report isn't there, or has other figures")
+        figures = [f for f in figures if f not in claimed and f[4] in ("rate", "mean") and f[-1] in self.bodies]
+        self.problems += [f"a claim left out: {f[5]}/{f[6]}, {named(f[3], f[0], f[2], f[1])}" for f in figures]
         back = {c for e in (*self.lined, *self.by_kind["redact", ""]) if e.kind == "redact" for c in e.causes}
         gone = {seq for seq, why in (*self.hidden.items(), *self.bare) if why == "redacted"} - back
         expect(not gone, f"event {min(gone, default=0)} is said to be redacted, and no redaction names it")
-    def check_claim(self, claim):
-        """A count against its tally, and again from the scores (BUNDLES, Claims)."""
+    def course(self, run):  # how a run was asked, and how it ended, as its plan and newest close say
+        plan, close = ([{}, *(self.bodies.get(e.seq) for e in self.by_kind[at, run])][-1] for at in ("plan", "close"))
+        how = VIA.get(plan.get("via"), "?") if plan else "UNKNOWN whether asked live or a replay (its plan is hidden)"
+        said = "UNKNOWN how it ended (its close is hidden)" if close is None else "not closed"
+        return clean(f"{how}, {'{status}, {asked} of {planned} asked'.format(**close) if close else said}")
+    def check_run(self, run):  # how it went, and that no figure of its newest tallies is left out
+        said, by_report = self.course(run), self.about["asked"]["report"]
+        (self.told if "UNKNOWN" in said else self.proved).append(f"run {clean(run)}: {said}")
+        tallies = [(e.seq, self.bodies.get(e.seq)) for e in self.by_kind["tally", run] if not by_report]
+        hidden = [seq for seq, body in tallies if body is None]
+        self.partly += [f"run {clean(run)}: the figures of its tally, event {seq}, are hidden" for seq in hidden]
+        claimed = {(claim["tally"], claim["candidate"], claim["metric"]) for claim in self.about["claims"]}
+        for seq, body in {body["rules"]: (seq, body) for seq, body in tallies if body}.values():
+            for e in body["metrics"] if seq > max(hidden, default=0) else ():
+                what = f"{e['k']}/{e['n']}, {named(e['metric'], run, e['candidate'], body['rules'])}, of event {seq}"
+                if (seq, e["candidate"], e["metric"]) not in claimed: self.problems.append(f"a claim left out: {what}")
+    def check_claim(self, claim):  # a count against its tally, and again from the scores (BUNDLES, Claims)
         run, rules, candidate, metric, rate = *(claim[key] for key in FIGURE[:4]), claim["kind"] == "rate"
         tally, body, asked = self.events[claim["tally"]], self.bodies[claim["tally"]], self.about["asked"]
         freeze, frozen, (plan,) = body["freeze"], self.bodies.get(body["freeze"]), self.by_kind["plan", run]
@@ -265,23 +269,21 @@ class Bundle:
         order, cells = list(dict.fromkeys(row["candidate"] for row in body["metrics"])), self.by_kind["cell", run]
         place = {e.cell: order[(e.cell - 1) * len(order) // len(cells)] for e in cells if e.cell <= len(cells)}
         shown = {e.cell: self.bodies[e.seq]["candidate"] for e in cells if e.seq in self.bodies}
-        whose, said = {**place, **shown}, self.bodies.get(plan.seq, {"cells": len(cells), "candidates": None})
+        unplanned = {"cells": len(cells), "candidates": [{"label": each} for each in order]}
+        whose, said = {**place, **shown}, self.bodies.get(plan.seq, unplanned)
         fits = len(cells) == len(place) == len(whose) == said["cells"] == sum(body["outcomes"].values())
-        fits = fits and (not said["candidates"] or [each["label"] for each in said["candidates"]] == order)
-        fits = fits and (len(shown) == len(cells) or whose == place)
+        fits &= [e["label"] for e in said["candidates"]] == order and (len(shown) == len(cells) or whose == place)
         expect(fits, "a cell of its run is left out, there twice, or not where its candidate's are")
-        if len(shown) < len(cells) and len(order) > 1 and not said["candidates"]:
+        if len(shown) < len(cells) and len(order) > 1 and plan.seq not in self.bodies:
             self.told.append(f"that hidden cells of run {run} are, by their places, those of {named(candidate)}")
         alike = {freeze, *(s for s, b in self.bodies.items() if frozen and b.get("identity") == frozen["identity"])}
         scores, unsure = {}, set()
         for score in [each for each in self.by_kind["score", run] if each.seq < tally.seq]:
             found, under = self.bodies.get(score.seq), self.rests[score.seq]
-            if found is None and (alike & under or not under):
-                unsure.add(score.cell)
+            if found is None and (alike & under or not under): unsure.add(score.cell)
             elif found is not None and found["rules"] == rules:
                 expect(alike & under or not under, f"event {score.seq} was scored by rules that another event froze")
-                scores[score.cell] = found
-                unsure.discard(score.cell)
+                scores[score.cell] = found; unsure.discard(score.cell)
         ends = sorted(end for end, count in body["outcomes"].items() for _ in range(count))
         fits = set(whose) <= {*scores, *unsure} and (unsure or ends == sorted(s["outcome"] for s in scores.values()))
         expect(fits, "a cell of its run has no score, or the scores have other outcomes than its tally counts")
@@ -289,10 +291,9 @@ class Bundle:
         sure = [scores[c] for c in own if c in scores and c not in unsure and metric in scores[c]["applies"]]
         having, total = [score for score in sure if metric in score["metrics"]], 0
         for value in [score["metrics"][metric] for score in having]:
-            expect(not rate or value in (0, 1), "a rate of scores that aren't 0 or 1")
-            total += value
-        n, planned, hidden = len(having), len(sure), len(unsure & set(own))
-        unmeasured, k = sum(score["outcome"] == "unmeasured" for score in having), round(total)
+            expect(not rate or value in (0, 1), "a rate of scores that aren't 0 or 1"); total += value
+        n, planned, hidden, k = len(having), len(sure), len(unsure & set(own)), round(total)
+        unmeasured = sum(score["outcome"] == "unmeasured" for score in having)
         fits = n <= claim["n"] <= n + hidden and planned <= claim["planned"] <= planned + hidden
         fits = fits and (k <= claim["k"] <= k + claim["n"] - n if rate else hidden or total == claim["total"])
         fits = fits and unmeasured <= claim["unmeasured"] <= unmeasured + hidden
@@ -306,8 +307,7 @@ class Bundle:
         (self.partly if hidden else self.proved).append(
             f"{claim['k' if rate else 'total']}/{claim['n']} of {claim['planned']} planned, {by}, rules frozen "
             f"{'before' if before else 'AFTER'} the first response: {named(metric, run, candidate, rules)}")
-    def check_fixture(self, fixture):
-        """Every run on a fixture is listed, and which were reported or replaced, as far as that can be told."""
+    def check_fixture(self, fixture):  # every run on it, and which were reported or replaced, as far as can be told
         freezes, runs, whole = set(fixture["freezes"]), fixture["runs"], self.about["complete"]
         shown = {seq: body for seq, body in self.bodies.items() if body.get("what") == "fixture"}
         same = {shown[seq]["digest"] for seq in freezes if seq in shown}
@@ -336,16 +336,14 @@ class Bundle:
             fits = fits and (said["reports"] or run not in [each["run"] for each in there["report"].values() if each])
             fits = fits and ("supersede" not in sure or said["superseded_by"] == replaced.get(("run", run), []))
             expect(fits, f"run {run} was reported, superseded or tainted otherwise than is said")
-        known = [one["run"] + "".join(f" {of} {one[key]}" for key, of in kinds[:3] if one[key]) for one in runs]
-        (self.proved if whole else self.told).append(f"{len(runs)} runs, {named(fixture['name'])}: {', '.join(known)}")
+        all_of = [[e["run"], self.course(e["run"]), *(f"{by} {e[by]}" for by, _ in kinds[:3] if e[by])] for e in runs]
+        said = f"{many(len(runs), 'run')} on {named(fixture['name'])}: {'; '.join(map(', '.join, all_of))}"
+        (self.proved if whole else self.told).append(said)
         self.told += [] if whole and same else ["that no more runs, or freezes of the same file, than those are there"]
         self.told += [] if len(sure) == 4 else ["what is superseded or tainted: events of that are hidden"]
-    def check_draw(self, reveal, seed):
-        """What is revealed is what the seed draws of every cell of the runs asked for, and is shown whole."""
+    def check_draw(self, reveal, seed, own):  # it is what the seed draws of every cell asked for, and shown whole
         expect(seed is None or (reveal and seed == reveal["seed"]), "it wasn't drawn with the seed given")
-        if reveal is None:
-            expect("cases.jsonl" not in self.names, "cases, and nothing was drawn")
-            return
+        if reveal is None: expect("cases.jsonl" not in self.names, "cases, and nothing was drawn"); return
         every = [each for run in self.about["asked"]["runs"] for each in self.by_kind["cell", run]]
         start = f"eval-ledger/draw@v1\n{base64.b64encode(self.root).decode()}\n"
         every.sort(key=lambda each: sha(f"{start}{each.run}\n{each.cell}\n{reveal['seed']}".encode()))
@@ -358,42 +356,44 @@ class Bundle:
             needed |= {each.seq for each in rest if each.cell and each.kind != "cell"}
         gone = [why for seq, why in whys if seq in needed]
         expect(set(gone) <= {"redacted"}, "something of a drawn cell is hidden")
-        self.partly += [f"{len(gone)} events of drawn cells are withheld by redactions"] if gone else []
+        self.partly += [f"redactions withhold {many(len(gone), 'text')} of drawn cells"] if gone else []
         for body in [self.bodies[each.seq] for each in drawn if each.seq in self.bodies]:
             wanted[body["fixture"], body["case"]].add((body["input"], body["gold"]))
         for row in map(read_json, self.rows("cases.jsonl")):
             case = read_json(row["line"], "id", "input", "gold", parse_int=lambda t: (t,), parse_float=lambda t: (t,))
             mine = {tuple(digest(case[what], self.bodies[1]["identity_key"]) for what in ("input", "gold"))}
             expect(wanted.pop((row["fixture"], case["id"])) == mine, f"case {clean(case['id'])} isn't the one measured")
-        expect(not wanted, f"{len(wanted)} cases of drawn cells aren't there")
-        self.proved.append(f"{len(drawn)} of {len(every)} cells, drawn by {clean(reveal['seed'])}, are shown whole")
+        expect(not wanted, f"{many(len(wanted), 'case')} of drawn cells left out")
+        self.proved.append(f"{len(drawn)} of {len(every)} cells, drawn by {named(reveal['seed'])}, are shown whole")
         self.told += [] if seed else ["that the seed wasn't chosen to suit: give --seed, with your own"]
+        self.told += [] if own else ["that the root is from before the seed was known: give --checkpoint, with yours"]
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="verify.py", description="Check an evidence bundle.")
     parser.add_argument("bundle")
     parser.add_argument("--key", action="append", default=[], help="NAME+ID+BASE64, or a file that holds it")
     parser.add_argument("--seed", help="what revealed cells must be drawn with")
+    parser.add_argument("--checkpoint", help="your own copy of the checkpoint, from before you said the seed")
     given = parser.parse_args(arguments)
     try:
         keys = [Path(key).read_text(encoding="utf-8").strip() if Path(key).is_file() else key for key in given.key]
-        [read_key(key) for key in keys]
-        found = Bundle(given.bundle)
-        found.check_all(keys, given.seed)
+        [read_key(key) for key in keys]; own = Path(given.checkpoint).read_bytes() if given.checkpoint else None
+        found = Bundle(given.bundle); found.check_all(keys, given.seed, own)
     except Exception as why:  # noqa: BLE001  a zip can be broken in more ways than zipfile names
-        print(f"can't be read: {type(why).__name__} {clean(why)}", file=sys.stderr)
-        return 2
-    print(f"evidence of the ledger {clean(found.origin)}, checkpoint of {found.size} events, "
-          f"signed by {clean(', '.join(found.signers)) or 'NOT CHECKED: no --key was given, or it did not sign'}")
+        print(f"can't be read: {plainly(why)}", file=sys.stderr); return 2
+    print(f"evidence of the ledger {clean(found.origin)}, checkpoint of {many(found.size, 'event')}, "
+          f"signed by {clean(', '.join(found.signers)) or 'NOBODY THAT WAS CHECKED: give --key, with theirs'}")
     some = {"FALSE": found.problems, "PROVED IN PART": found.partly, "PROVED": found.proved, "ONLY TOLD": found.told}
-    for what, each in [(what, each) for what, these in some.items() for each in these[:1000]]:
-        print(f"{what}{'' if found.signers else ' (unsigned)'}: {each}")
+    for what, each in [(what, each) for what, these in some.items() for each in [*dict.fromkeys(these)][:1000]]:
+        print(f"{what if found.signers or what[0] in 'FO' else 'UNSIGNED, NOT PROVED'}: {each}")
     for kind, why in sorted({(found.events[seq].kind, why) for seq, why in found.hidden.items()}):
         at = {seq for seq, each in found.hidden.items() if (found.events[seq].kind, each) == (kind, why)}
         ends = zip(*(sorted(n for n in at if n + step not in at) for step in (-1, 1)))  # noqa: B905  Python 3.9
-        print(f"HIDDEN: {len(at)} {kind}, {clean(why)}:", ", ".join(f"{a}-{z}" if a < z else f"{a}" for a, z in ends))
-    print(f"HIDDEN: {len(found.bare)} blobs of events that are shown")
-    status = 1 if found.problems or not found.signers else 3 if found.partly else 0
-    print(["all that is claimed is proved", "NOT PROVED", "", "nothing is false; a claim is proved in part"][status])
+        all_of = [f"{a}-{z}" if a < z else f"{a}" for a, z in ends]
+        more = f", and {many(len(all_of) - 20, 'more place')}" if len(all_of) > 20 else ""
+        print(f"HIDDEN: {len(at)} {kind}, {clean(why)}: {', '.join(all_of[:20])}{more}")
+    if found.bare: print(f"HIDDEN: {many(len(found.bare), 'blob')} of events that are shown")
+    status, false = 1 if found.problems or not found.signers else 3 if found.partly else 0, len({*found.problems})
+    said = f"FALSE: {many(false, 'thing')}, said above" if false else "NOT PROVED: no key was given"
+    print(["all that is claimed is proved", said, "", "nothing is false; some of it is proved in part"][status])
     return status
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__": sys.exit(main())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,7 +38,10 @@ def verify(
     db: Db = DEFAULT_DB,
     checkpoint: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A checkpoint the ledger must extend; repeatable. Those beside it are too."),
+        typer.Option(
+            metavar="FILE",
+            help="A checkpoint the ledger must extend; repeatable. Those beside it are too. A bundle must stand on it.",
+        ),
     ] = None,
     key: Annotated[
         list[str] | None,
@@ -72,12 +75,12 @@ def verify(
 
     path, keys, roots = db if file is None else file, read_keys(key or ()), tuple(tsa_root or ())
     if _is_zip(path):
-        for name, given in (("checkpoint", checkpoint), ("require-checkpoint", require_checkpoint), ("since", since)):
+        for name, given in (("require-checkpoint", require_checkpoint), ("since", since)):
             if given:
                 raise typer.BadParameter(
                     f"--{name} is for ledgers; {path} is an evidence bundle, with its own checkpoint"
                 )
-        return _bundle(path, keys, roots, seed, as_json=as_json)
+        return _bundle(path, keys, roots, seed, checkpoint or (), as_json=as_json)
     from ledger._verify import verify as check
 
     if seed is not None:
@@ -141,11 +144,12 @@ def _is_zip(path: Path) -> bool:
 
 
 def _bundle(
-    path: Path, keys: tuple[VerifierKey, ...], roots: tuple[Path, ...], seed: str | None, *, as_json: bool
-) -> int:
+    path: Path, keys: tuple[VerifierKey, ...], roots: tuple[Path, ...], seed: str | None,
+    checkpoints: Sequence[Path], *, as_json: bool,
+) -> int:  # fmt: skip
     from ledger.bundle import check_bundle
 
-    found = check_bundle(path, keys=keys, tsa_roots=roots, seed=seed)
+    found = check_bundle(path, keys=keys, tsa_roots=roots, seed=seed, checkpoints=checkpoints)
     if as_json:
         emit_json(found.as_json())
     words = Words(as_json=as_json)

@@ -70,7 +70,7 @@ def test_a_proof_of_one_event_carries_its_line(ledger: Bundled) -> None:
         (["latest", "--hide", "gold", "--reveal", "99", "--seed", "s"], 2, "error: --reveal 99: there are 24 cells"),
         (["latest", "--lines", "some"], 2, "error: --lines: expected all or needed, got 'some'"),
         (["latest", "--key", "no key"], 2, "error: expected a verifier key"),
-        (["nobody"], 2, "error: no run fits 'nobody'; `ledger runs` lists them"),
+        (["nobody"], 2, "error: no run fits 'nobody'; `ledger runs"),
         (["227"], 2, "error: there is no event 227; the head is 226"),
         (["20", "--hide", "gold", "--reveal", "1", "--seed", "s"], 2, "error: --reveal 1: there are 0 cells"),
         ([], 2, "error: expected a run, an event's seq, or --report FILE"),
@@ -104,6 +104,6 @@ def test_what_came_after_the_checkpoint_is_refused_until_there_is_one(
     with ledger.ledger() as appended:
         appended.append(Draft(Note(text="seen"), run=ledger.run))
     assert cli(ledger, "the guards", "-o", tmp_path / "e.zip") == 4
-    assert "its last event is 227, and the newest is of 226; `ledger checkpoint` makes one" in capsys.readouterr().err
+    assert "its last event is 227, and the newest is of 226; `ledger checkpoint --db" in capsys.readouterr().err
     ledger.checkpoint()
     assert cli(ledger, "the guards", "-o", tmp_path / "e.zip") == 0

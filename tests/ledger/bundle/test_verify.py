@@ -59,8 +59,9 @@ def test_what_is_hidden_is_counted_by_kind_and_place(hidden: Path, of: Bundled) 
 
 def test_every_run_on_the_fixture_is_listed_with_what_came_of_it(hidden: Path, of: Bundled) -> None:
     (line,) = [each for each in look(hidden, of).proved if "runs stand on it" in each]
-    assert f"{of.other} (12 cells, not reported, superseded by 226)" in line
-    assert f"{of.run} (24 cells, reported by" in line
+    asked = "UNKNOWN whether asked live or a replay (its plan is hidden), incomplete"
+    assert f"{of.other} (12 cells, {asked}, 12 of 12 asked, not reported, superseded by 226)" in line
+    assert f"{of.run} (24 cells, {asked}, 24 of 24 asked, reported by" in line
 
 
 @pytest.mark.parametrize("field", ["superseded_by", "tainted_by", "purpose", "status", "cells"])

@@ -232,10 +232,10 @@ def _fixture(**change: Any) -> Callable[[Parts, Made], None]:
 def _without_rescore(parts: Parts, made: Made) -> None:
     """As if nothing had come after the first tally: what it said is claimed."""
     score, tally = parts.seqs("score", made.of.run)[-1], parts.seqs("tally", made.of.run)
-    figure = parts.body(tally[0])["metrics"][0]
+    figures = parts.body(tally[0])["metrics"]
     parts.drop(score, tally[1])
-    rules = parts.about["claims"][0]["rules"]
-    parts.about["claims"] = [{**figure, "run": made.of.run, "rules": rules, "tally": tally[0]}]
+    shared = {"run": made.of.run, "rules": parts.about["claims"][0]["rules"], "tally": tally[0]}
+    parts.about["claims"] = [{**figure, **shared} for figure in figures]
 
 
 def _older_tally(parts: Parts, made: Made) -> None:
