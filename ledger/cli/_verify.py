@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ledger._errors import NotALedger
 from ledger._said import aimed, counted
 from ledger.cli._options import DEFAULT_DB, AsJson, Db, in_use
 from ledger.cli._output import Words, emit_json
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 _ZIP = b"PK"
+_PROOF = "proof"
 _MOMENT, _OFTEN = 1.0, 0.2
 
 
@@ -81,6 +83,17 @@ def verify(
                     f"--{name} is for ledgers; {path} is an evidence bundle, with its own checkpoint"
                 )
         return _bundle(path, keys, roots, seed, checkpoint or (), as_json=as_json)
+    other = _other(path)
+    if other == _PROOF:
+        for name, given in (
+            ("checkpoint", checkpoint), ("require-checkpoint", require_checkpoint), ("since", since),
+            ("tsa-root", tsa_root), ("seed", seed), ("deep", deep),
+        ):  # fmt: skip
+            if given:
+                raise typer.BadParameter(f"--{name} isn't for the proof of one event, which {path} is; --key is")
+        return _proof(path, keys, as_json=as_json)
+    if other:
+        raise NotALedger(f"{path} is no ledger; it is {other}")
     from ledger._verify import verify as check
 
     if seed is not None:
@@ -141,6 +154,28 @@ def _is_zip(path: Path) -> bool:
         return read_small(path, len(_ZIP) - 1) == _ZIP
     except OSError:
         return False
+
+
+def _other(path: Path) -> str:
+    """What a file is that is no ledger: _PROOF, or in words; "" for a ledger and for what nobody knows."""
+    from ledger._sort_of_file import IS_LEDGER, IS_PROOF, beginning, sort_of
+
+    data = beginning(path)
+    if data.startswith(IS_PROOF):
+        return _PROOF
+    return "" if data.startswith(IS_LEDGER) else sort_of(data, str(path))
+
+
+def _proof(path: Path, keys: tuple[VerifierKey, ...], *, as_json: bool) -> int:
+    from ledger._verify_proof import check_proof
+
+    found = check_proof(path, keys)
+    if as_json:
+        emit_json(found.as_json())
+    words = Words(as_json=as_json)
+    for line in found.lines:
+        words(line)
+    return found.exit_status
 
 
 def _bundle(

@@ -51,10 +51,13 @@ def test_every_command_and_every_piece_of_code_of_the_page_does_what_it_says(
                 (token,) = folder.glob("*.tsr")
                 here = here.replace("/N.", f"/{token.name.partition('.')[0]}.")
             out.append(run(here))
-    assert len(out) == 13
-    words = {"WITNESSED": 1, "MATCHES CHECKPOINT": 3, "Verification: OK": 1}
+    assert len(out) == 15
+    words = {"WITNESSED": 1, "MATCHES CHECKPOINT": 3, "Verification: OK": 1, "PROVED.": 1}
     assert {word: sum(said.startswith(word) for said in out) for word in words} == words
-    note_reader, in_python = CODE
+    note_reader, proof_reader, in_python = CODE
+    proved = python(proof_reader, work, "event.tlog-proof")
+    assert proved.startswith('{"v":1,"seq":2,') and proved == run("ledger export").splitlines(keepends=True)[1]
+    assert python(note_reader, work, "checkpoint", run("ledger key show").strip()).startswith("eval-ledger/local/")
     newest = sorted(folder.glob("*.checkpoint"))[-1]
     key = run("ledger key show --signing-key ../second.key").strip()
     found = read_checkpoint(newest).signed
@@ -84,3 +87,18 @@ def test_the_page_s_reader_of_notes_refuses_what_is_not_signed(tmp_path: Path, c
     command = [sys.executable, "-c", CODE[0], str(tmp_path / "note"), str(other.verifier)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (1, "")
+
+
+@pytest.mark.parametrize("change", ["line", "place", "root"])
+def test_the_page_s_reader_of_proofs_refuses_what_is_not_in_the_tree(tmp_path: Path, change: str) -> None:
+    from ledger.tree import Checkpoint, Proof, SigningKey, Tree, leaf_hash, parse_checkpoint
+
+    tree = Tree([leaf_hash(b"%d" % number) for number in range(7)])
+    root = bytes(32) if change == "root" else tree.root()
+    signed = parse_checkpoint(bytes(SigningKey.generate("a/b").sign(Checkpoint("a/b", 7, root).text)))
+    at, line = (4 if change == "place" else 5), (b"6" if change == "line" else b"5")
+    (tmp_path / "proof").write_bytes(bytes(Proof(at, tuple(tree.inclusion(5, 7)), signed, line)))
+    command = [sys.executable, "-c", CODE[1], str(tmp_path / "proof")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert not (tmp_path / "checkpoint").exists()

@@ -136,7 +136,7 @@ def test_a_signing_key_is_not_quoted(command: Command, db: Path) -> None:
 def test_options_of_ledgers_are_refused_for_a_bundle_and_the_other_way(command: Command, db: Path) -> None:
     with zipfile.ZipFile(command.folder / "evidence.zip", "w") as bundle:
         bundle.writestr("README.md", "nothing")
-    for option in (["--since", "x"], ["--checkpoint", "x"], ["--require-checkpoint"]):
+    for option in (["--since", "x"], ["--require-checkpoint"]):
         done = command("verify", "evidence.zip", *option)
         assert done.status == 2 and f"{option[0]} is for ledgers" in done.err
     assert command("verify", "--seed", "s").status == 2
