@@ -10,9 +10,10 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ledger._errors import BadLine, LedgerExists, NotALedger
+from ledger._errors import BadLine, LedgerExists
 from ledger._event import make_line, matches_line
 from ledger._files import sync_file
+from ledger._place import refuse_place, unmade
 from ledger._store import Ledger
 
 __all__ = ["export_file", "export_lines", "write_export"]
@@ -54,7 +55,7 @@ def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:
     """Write the export to a file, which appears under its name whole or not at all. Returns the number of lines.
 
     An export that stands there is replaced, and nothing else is: a slip of the hand must not cost a ledger. Raises
-    LedgerExists, BadLine, NotALedger (there is no such folder), OSError.
+    LedgerExists, BadLine, NotALedger (there is no such folder, or one that can't be written), OSError.
     """
     return write_export(target, (line + b"\n" for line in export_lines(ledger)), _START, "export")
 
@@ -62,11 +63,13 @@ def export_file(ledger: Ledger, target: str | os.PathLike[str]) -> int:
 def write_export(target: str | os.PathLike[str], lines: Iterable[bytes], start: bytes, what: str) -> int:
     """Write lines to a file, whole or not at all, over nothing but what begins with `start`. Returns how many."""
     path = Path(target)
+    refuse_place(path)
     if os.path.lexists(path) and not _begins_with(path, start):
         raise LedgerExists(f"{path} exists already and is no {what}; name another file")
-    if not path.parent.is_dir():
-        raise NotALedger(f"there is no folder {path.parent}; make it first")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+    except OSError as problem:
+        raise unmade(path, problem) from None
     count = 0
     try:
         with os.fdopen(handle, "wb") as file:

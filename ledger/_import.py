@@ -6,20 +6,21 @@ import binascii
 import json
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
 from ledger._connect import APPLICATION_ID, uri
-from ledger._errors import AppendFailed, BadExport, BadLine, LedgerExists, NotALedger
+from ledger._errors import AppendFailed, BadExport, BadLine, LedgerExists
 from ledger._event import causes_text
 from ledger._files import claim_name, sync_file, sync_folder
 from ledger._filesystem import refuse_network
 from ledger._full import HEADER_START, MAX_RECORD, VERSION, Strand
+from ledger._place import refuse_place, temporary_beside
 from ledger._reasons import advice
 from ledger._schema import format_objects, rows_digest, stored_objects
+from ledger._sort_of_file import sort_of
 from ledger._verify import verify
 
 __all__ = ["Imported", "import_full"]
@@ -31,6 +32,7 @@ _EVENT = (
 _BLOB = "INSERT INTO main.blobs (id, hash, seq, salt, encoding, data) VALUES (?, ?, ?, ?, ?, ?)"
 _LARGE_BLOB = "INSERT INTO main.blobs (id, hash, seq, salt, encoding, data) VALUES (?, ?, ?, ?, ?, zeroblob(?))"
 _LATE = "blobs_insert"
+_SHOWN = 4096
 _LINES_ONLY = b'{"v":1,'
 _HEADER = {"export", "version", "ledger", "release", "objects"}
 _FIELDS = {
@@ -55,18 +57,17 @@ def import_full(source: IO[bytes], name: str, target: str | os.PathLike[str]) ->
     """Make the ledger that a full export (`name`, for messages) holds, as a new file `target`.
 
     It appears under its name whole, verified and durable, or not at all, and never over a file. Memory stays constant.
-    Raises LedgerExists, NotALedger (no folder), Refused (a network file system), BadExport (which line, and what is
-    wrong there), AppendFailed (no room, for one).
+    Raises LedgerExists, NotALedger (no folder, or one that can't be written), Refused (a network file system),
+    BadExport (which line, and what is wrong there), AppendFailed (no room, for one).
     """
     path = Path(target)
+    refuse_place(path)
     if os.path.lexists(path):
         raise LedgerExists(f"{path} exists already; an import never writes over a file, so name another")
-    if not path.parent.is_dir():
-        raise NotALedger(f"there is no folder {path.parent}; make it first")
     refuse_network(path)
     try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".ledger-", ignore_cleanup_errors=True) as folder:
-            made = Path(folder) / "new.db"
+        with temporary_beside(path) as folder:
+            made = folder / "new.db"
             imported = _Builder(source, name).build(made)
             verdict = verify(made)
             if verdict.verdict == "TAMPERED":
@@ -131,11 +132,16 @@ class _Builder:
             if not line:
                 return
             self._at += 1
+            if self._at == 1 and not line.startswith((HEADER_START, _LINES_ONLY)) and (sort := self._sort(line)):
+                raise ValueError(f"expected a full export (`ledger export --full`); this is {sort}")
             if len(line) > MAX_RECORD:
                 raise ValueError(f"expected at most {MAX_RECORD} bytes, got more")
             if not line.endswith(b"\n"):
                 raise ValueError("it is cut off: no newline at its end")
             yield line
+
+    def _sort(self, line: bytes) -> str:
+        return sort_of(line[:_SHOWN], "" if self._name == "stdin" else self._name)
 
     def _header(self, line: bytes) -> list[tuple[str, str, str, str]]:
         """The views and indexes that the header lists."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import tempfile
 from pathlib import Path
 
-from ledger._errors import AppendFailed, LedgerExists, NotALedger
+from ledger._errors import AppendFailed, LedgerExists
 from ledger._files import claim_name, sync_file, sync_folder
+from ledger._place import refuse_place, temporary_beside
 from ledger._reasons import advice
 from ledger._store import Ledger
 from ledger.checkpoints._files import checkpoint_folder
@@ -28,14 +28,13 @@ def snapshot(ledger: Ledger, target: str | os.PathLike[str]) -> tuple[int, str]:
     the copy. Raises LedgerExists (nothing is ever written over), NotALedger, AppendFailed.
     """
     path = Path(target)
+    refuse_place(path)
     beside = checkpoint_folder(path)
     for each in (path, beside):
         if os.path.lexists(each):
             raise LedgerExists(f"{each} exists already; a snapshot never writes over a file, so name another")
-    if not path.parent.is_dir():
-        raise NotALedger(f"there is no folder {path.parent}; make it first")
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".ledger-", ignore_cleanup_errors=True) as folder:
-        made = Path(folder) / "copy.db"
+    with temporary_beside(path) as folder:
+        made = folder / "copy.db"
         copy = sqlite3.connect(made, isolation_level=None)
         try:
             copy.execute("PRAGMA synchronous=FULL")
@@ -53,7 +52,7 @@ def snapshot(ledger: Ledger, target: str | os.PathLike[str]) -> tuple[int, str]:
             sync_file(file.fileno())
         try:
             # First, so that no copy is ever seen without the checkpoints that could show what was done to it.
-            took = _take_along(checkpoint_folder(ledger.path), int(seq), Path(folder) / "checkpoints", beside)
+            took = _take_along(checkpoint_folder(ledger.path), int(seq), folder / "checkpoints", beside)
             try:
                 claim_name(made, path)
             except LedgerExists:

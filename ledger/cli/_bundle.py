@@ -61,6 +61,7 @@ def bundle(
 ) -> int:
     """Make an evidence bundle: one zip that proves a run's figures or an event to a stranger (docs/BUNDLES.md)."""
     from ledger._errors import BadBody
+    from ledger._place import refuse_companion
     from ledger._verify_outside import read_keys
     from ledger.bundle._make import Wanted, make_bundle, make_proof, words_of
 
@@ -69,6 +70,7 @@ def bundle(
     words = words_of(",".join(hide or ()))
     if hide and not words:
         raise BadBody("--hide: expected gold, prompts, replies, got nothing, which would hide nothing")
+    refuse_companion(output)
     wanted = Wanted(tuple(targets or ()), report, words, reveal, seed, lines, read_keys(key or ()))
     made = (make_proof if output.suffix == ".tlog-proof" else make_bundle)(db, wanted, output)
     say = Words(as_json=as_json)

@@ -107,12 +107,19 @@ def import_(
     as_json: AsJson = False,
 ) -> int:
     """Make the ledger that a full export holds, every hash and every row as it was, as a new file (--db)."""
+    from ledger._errors import BadExport
     from ledger._import import import_full
 
+    if not source:
+        raise BadExport("FILE is empty; expected what `ledger export --full` wrote, or - for stdin")
     if source == "-":
         made = import_full(sys.stdin.buffer, "stdin", db)
     else:
-        with Path(source).open("rb") as file:
+        try:
+            file = Path(source).open("rb")  # noqa: SIM115 - closed below; what it holds may fail otherwise
+        except OSError as problem:
+            raise BadExport(f"{source} can't be read: {problem.strerror or problem}; nothing was made") from None
+        with file:
             made = import_full(file, source, db)
     if as_json:
         emit_json({"ledger": str(db), "seq": made.events, "head": made.head, "blobs": made.blobs,

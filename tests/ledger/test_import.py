@@ -67,7 +67,10 @@ def test_event_lines_alone_are_refused_with_the_reason(original: Path, tmp_path:
         (b"", "line 0: expected a full export, got an empty file"),
         (b"hello\n", "line 1: expected the header of a full export, got b'hello"),
         (b"hello", "line 1: it is cut off"),
-        (b"SQLite format 3\x00\x1b[2J\n", "line 1: expected the header"),
+        (
+            b"SQLite format 3\x00\x1b[2J\n",
+            "line 1: expected a full export (`ledger export --full`); this is an SQLite file",
+        ),
         (b'{"export":"full",\n', "line 1: expected JSON"),
         (b'{"export":"full","version":2}\n', "line 1: expected version 1 of the full export, got 2; a newer release"),
         (
