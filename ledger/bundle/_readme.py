@@ -66,12 +66,15 @@ _REVEALED = """
 ## What was drawn
 
 {n} of {all} cells, by the seed `{seed}`, are shown whole, with their cases. The seed counts for something only if an
-auditor chose it after the checkpoint was signed; `--seed` holds the draw against the one that you gave.
+auditor chose it after the checkpoint was signed; `--seed` holds the draw against the one that you gave. Whoever knew
+the seed before could sign again until the draw was kind: so have the checkpoint's file before you say the seed, and
+give it with `--checkpoint`. Without it, nothing proves that the root is from before the seed was known.
 """
 _UNREAD = "\nThe files of these freezes are withheld, so their texts couldn't be looked for: {seqs}.\n"
 _ROWS = (
     "redacted hidden: not asked for holds hidden text README.md verify.py bundle.json timestamps blobs file cases.jsonl"
-    " run rules candidate metric planned superseded by tainted reported in events cells not reported none"
+    " run rules candidate metric planned superseded by tainted reported in events cell cells not reported none complete partial incomplete interrupted"
+    " aborted"
 )
 
 FIXED_WORDS = " ".join(
@@ -121,7 +124,8 @@ def _runs(fixtures: Sequence[Mapping[str, Any]]) -> list[str]:
     for fixture in fixtures:
         lines += [f"### `{_cell(fixture['name'])}`, frozen in {spans(fixture['freezes'])}", ""]
         for run in fixture["runs"]:
-            said = [f"{run['cells']} cells"]
+            said = ["1 cell" if run["cells"] == 1 else f"{run['cells']} cells"]
+            said += [_cell(run["status"])] if run.get("status") else []
             said.append(f"reported in {spans(run['reports'])}" if run["reports"] else "not reported")
             said += [f"superseded by {seq}" for seq in run["superseded_by"]]
             said += [f"tainted by {seq}" for seq in run["tainted_by"]]
@@ -139,7 +143,7 @@ def readme(
     lines = [
         _WHAT.format(origin=origin),
         _HOW.format(
-            origin=origin, size=size, root=root, seed=" --seed S" if reveal else "",
+            origin=origin, size=size, root=root, seed=" --seed S --checkpoint FILE" if reveal else "",
             lines=_ALL_LINES if bundle["complete"] else _SOME_LINES,
         ),
         *_claims(bundle["claims"]),

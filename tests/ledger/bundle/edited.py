@@ -106,19 +106,20 @@ def _module() -> ModuleType:
 _ALONE = _module()
 
 
-def alone(path: Path, *keys: VerifierKey | str, seed: str | None = None) -> Said:
+def alone(path: Path, *keys: VerifierKey | str, seed: str | None = None, own: Path | None = None) -> Said:
     """verify.py, which knows nothing of us. What it raises is a traceback to its user, and fails the test."""
     arguments = [str(path), *(f"--key={key}" for key in keys), *([f"--seed={seed}"] if seed is not None else [])]
+    arguments += [f"--checkpoint={own}"] if own is not None else []
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         status = _ALONE.main(arguments)
     return Said(status, out.getvalue())
 
 
-def ours(path: Path, *keys: VerifierKey, seed: str | None = None) -> Said:
+def ours(path: Path, *keys: VerifierKey, seed: str | None = None, own: Path | None = None) -> Said:
     """`ledger verify evidence.zip`."""
     try:
-        found = check_bundle(path, keys=keys, seed=seed)
+        found = check_bundle(path, keys=keys, seed=seed, checkpoints=[own] if own is not None else [])
     except BadBundle as problem:
         return Said(problem.exit_status, str(problem))
     return Said(found.exit_status, "\n".join(found.lines) + "\n")
