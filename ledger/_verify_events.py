@@ -21,6 +21,7 @@ from ledger._event import (
     why_not_at,
     why_not_causes,
 )
+from ledger._said import counted
 from ledger._verify_blobs import BlobStream, unsalt
 from ledger._verify_bodies import Bodies
 from ledger._verify_edges import EdgeStream
@@ -151,8 +152,8 @@ class EventScan:
         for kind, times in self._unknown.items():
             name = kind.decode("ascii")
             self._findings.note(
-                f"{times} events of kind {name}, which this package doesn't know: a newer release wrote them; chain and"
-                " form were checked, not their shape"
+                f"{counted(times, 'event')} of kind {name}, which this package doesn't know, by a newer release: chain"
+                " and form were checked, not the shape of the body"
             )
 
     def _rows(self) -> Iterator[tuple[_Row, dict[str, Any] | None]]:

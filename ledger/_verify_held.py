@@ -12,6 +12,7 @@ from typing import Literal
 
 from ledger._errors import BadNote
 from ledger._files import read_small
+from ledger._said import counted
 from ledger._verify_findings import Findings, show
 from ledger._verify_outside import CheckpointSeen, Found, Gathered, signers, why_unreadable
 from ledger._verify_roots import Roots
@@ -136,7 +137,7 @@ def _extends(at: Checkpoint, file: str, ledger: _Ledger, findings: Findings | No
 
 
 def _shorter(size: int, ledger: _Ledger) -> str:
-    return f"the ledger has {ledger.events} events, fewer than its {size}"
+    return f"the ledger has {counted(ledger.events, 'event')}, fewer than its {size}"
 
 
 def _another(size: int) -> str:

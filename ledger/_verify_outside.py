@@ -206,8 +206,8 @@ def read_keys(values: Sequence[str]) -> tuple[VerifierKey, ...]:
 def _key_texts(value: str) -> list[str]:
     if not value.strip():
         raise BadKey(
-            "--key is empty; expected a verifier key, NAME+ID+BASE64, or a file that holds one (`ledger key show` prints"
-            " that of the ledger's own key)"
+            "--key is empty; expected a verifier key, NAME+ID+BASE64, or a file that holds one (`ledger key show`"
+            " prints that of the ledger's own key)"
         )
     path = Path(value.strip())
     try:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ledger._said import counted
+
 __all__ = ["CHECKED", "KEEP", "MEND", "advice", "cannot", "checked", "keep", "outside", "place"]
 
 CHECKED = (
@@ -149,7 +151,7 @@ def outside(found: Mapping[str, Any]) -> list[str]:
     """A sentence for each checkpoint that was held against the ledger."""
     lines: list[str] = []
     for each in found["checkpoints"]:
-        said = "" if each["size"] is None else f" of {each['size']} events"
+        said = "" if each["size"] is None else f" of {counted(each['size'], 'event')}"
         start = f"Checkpoint{said} ({each['file']}): "
         if each["problem"]:
             why = "the ledger doesn't extend it" if each["holds"] is False else "doesn't count"

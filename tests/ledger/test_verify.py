@@ -126,7 +126,7 @@ def test_a_kind_of_a_newer_release_is_checked_and_named_but_no_fault(original: P
     append_by_hand(copy, "prophecy", {"schema": 1, "what": [0.5, {"x": None}]})
     verdict = verify(copy)
     assert verdict.verdict == "CONSISTENT"
-    assert [note for note in verdict.notes if "prophecy" in note and "1 events" in note]
+    assert [note for note in verdict.notes if "prophecy" in note and "1 event of" in note]
     changed = tamper(copy, copy.with_name("b.db"), "UPDATE events SET body = '{\"schema\":1}' WHERE seq = 33")
     assert (changed.verdict, changed.first_bad_seq) == ("TAMPERED", 33)
 

@@ -225,7 +225,9 @@ def test_a_database_in_use_for_too_long_is_one_sentence_and_3(
         done = command("note", "x")
         other.execute("ROLLBACK")
     assert (done.status, done.out) == (3, "")
-    assert done.err.startswith("error: ledger.db: database is locked; nothing of this append was written; another program")
+    assert done.err.startswith(
+        "error: ledger.db: database is locked; nothing of this append was written; another program"
+    )
     assert done.err.count("\n") == 1
 
 
