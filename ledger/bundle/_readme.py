@@ -73,8 +73,8 @@ give it with `--checkpoint`. Without it, nothing proves that the root is from be
 _UNREAD = "\nThe files of these freezes are withheld, so their texts couldn't be looked for: {seqs}.\n"
 _ROWS = (
     "redacted hidden: not asked for holds hidden text README.md verify.py bundle.json timestamps blobs file cases.jsonl"
-    " run rules candidate metric planned superseded by tainted reported in events cell cells not reported none complete partial incomplete interrupted"
-    " aborted"
+    " run rules candidate metric planned superseded by tainted reported in events cell cells not reported none"
+    " complete partial incomplete interrupted aborted"
 )
 
 FIXED_WORDS = " ".join(
