@@ -15,11 +15,11 @@ from ledger import Ledger
 from ledger.bundle import BundleVerdict, check_bundle
 from ledger.bundle import _rederived as rederived
 from ledger.bundle._make import Wanted, make_bundle, words_of
+from ledger.cli import app, run_app
 from ledger.kinds import Score
 from ledger.tree import SigningKey
 from tests.harness.answered import FENCED, OPEN, UNASKED, Down, answered_run, ask_again, rules_of
 from tests.harness.test_replay_check import count, forge, of_kind
-from tests.harness.test_withheld import redact
 from tests.ledger.bundle.bundled import bundled, checkpointed
 from tests.ledger.bundle.edited import Parts
 
@@ -67,7 +67,9 @@ def test_what_the_seed_drew_is_derived_again_and_the_rest_is_counted_only(tmp_pa
 
 def test_where_a_reply_is_withheld_what_was_drawn_is_proved_in_part(ledger: Ledger) -> None:
     made = answered_run(ledger)
-    redact(ledger.path, of_kind(ledger, "response", made.run, 2).seq)
+    reply = str(of_kind(ledger, "response", made.run, 2).seq)
+    why = ["--reason", "a test", "--category", "other"]
+    assert run_app(app, "ledger", ["redact", reply, *why, "--db", str(ledger.path)]) == 0
     found = checked(ledger, made.run, hide="gold", reveal=6, seed="s")
     assert (found.verdict, found.exit_status) == ("PROVED IN PART", 3), found.lines
     assert any("3 of 18 derivations could not be made again" in line for line in found.partly), found.partly
