@@ -138,4 +138,10 @@ def _forker(turn: int) -> tuple[socket.socket, subprocess.Popen[bytes]]:
             # No thread of a library may run where a fork copies one thread alone.
             env={**os.environ, "PYTHONPATH": str(copied_once()), "OPENBLAS_NUM_THREADS": "1"},
         )  # fmt: skip
+    atexit.register(_let_go, ours, process)
     return ours, process
+
+
+def _let_go(ours: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    ours.close()  # which ends it
+    process.wait(timeout=10)

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.bundle._make import Wanted, make_bundle
+from ledger.bundle._make import Wanted, make_bundle, words_of
 from tests.ledger.bundle.bundled import Bundled, bundled
 from tests.ledger.bundle.edited import READERS, SCRIPT, Parts, Said, alone
 
@@ -37,7 +37,8 @@ def small(ledger: Bundled) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(ledger: Bundled) -> Path:
-    return make_bundle(ledger.db, Wanted((ledger.run,)), ledger.folder / "whole.zip").path
+    wanted = Wanted((ledger.run,), hide=words_of("prompts,gold"), lines="needed")
+    return make_bundle(ledger.db, wanted, ledger.folder / "whole.zip").path
 
 
 def read_by_both(path: Path, ledger: Bundled) -> list[str]:
@@ -75,7 +76,7 @@ MEMBERS: dict[str, Callable[[list[tuple[str, bytes]]], list[tuple[str, bytes]]]]
     "no events": lambda some: [each for each in some if each[0] != "events.jsonl"],
     "nothing": lambda _: [],
     "a bundle.json of 80 MB": lambda some: [(n, b" " * 80_000_000 if n == "bundle.json" else d) for n, d in some],
-    "a checkpoint of 1 MB": lambda some: [(n, b"x" * 1_000_000 if n == "checkpoint" else d) for n, d in some],
+    "a line of 17 MB": lambda some: [(n, b" " * 17_000_000 if n == "events.jsonl" else d) for n, d in some],
     "a line of 40 MB": lambda some: [(n, b" " * 40_000_000 if n == "events.jsonl" else d) for n, d in some],
     "a line that isn't ended": lambda some: [(n, d[:-1] if n == "events.jsonl" else d) for n, d in some],
 }
