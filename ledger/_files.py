@@ -12,6 +12,10 @@ from ledger._errors import LedgerExists
 __all__ = ["claim_name", "read_small", "sync_file", "sync_folder"]
 
 
+_NO_PLACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
+"""What any other way to give the name would meet as well."""
+
+
 def claim_name(made: Path, target: Path) -> None:
     """Give `made` (in a folder on the same file system) the name `target`, unless that is taken: LedgerExists."""
     taken = f"{target} exists already; name another file, or use this one as it is"
@@ -19,13 +23,20 @@ def claim_name(made: Path, target: Path) -> None:
         os.link(made, target)
     except FileExistsError:
         raise LedgerExists(taken) from None
-    except OSError:
+    except OSError as problem:
+        if problem.errno in _NO_PLACE:
+            raise
         # No hard links here: take the name with an empty file of our own, which we may then write over.
         try:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except FileExistsError:
             raise LedgerExists(taken) from None
-        made.replace(target)
+        try:
+            made.replace(target)
+        except OSError:
+            # An empty file would pass for somebody's, and keep the name from us for good.
+            target.unlink(missing_ok=True)
+            raise
 
 
 def read_small(path: Path, most: int) -> bytes:
