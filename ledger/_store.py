@@ -132,7 +132,8 @@ class Ledger:
                 claim_name(made, target)
             sync_folder(target.parent)
         except (OSError, sqlite3.Error) as problem:
-            raise NotALedger(f"{target} can't be made: {problem}{advice(problem, target)}") from None
+            said = problem.strerror if isinstance(problem, OSError) and problem.strerror else problem
+            raise NotALedger(f"{target} can't be made: {said}{advice(problem, target)}") from None
         return cls.open(target)
 
     @classmethod
