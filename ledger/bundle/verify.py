@@ -19,6 +19,7 @@ try:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 except ImportError:
     print("two packages are needed: python -m pip install blake3 cryptography", file=sys.stderr); sys.exit(2)
+__all__ = ["check_checkpoint", "check_note", "inclusion_root", "main", "read_key"]
 MAX_INT, MAX_ROW, MAX_NOTE, MAX_ALL = 2**53 - 1, 16 << 20, 256 << 10, 16 << 30
 NEEDED = {"README.md": 4<<20, "verify.py": 1<<20, "bundle.json": 64<<20, "checkpoint": MAX_NOTE, "events.jsonl": 16<<30}
 ORDER = [*list(NEEDED)[:4], "timestamps", "lines.txt", "events.jsonl", "cases.jsonl", "blobs"]
@@ -394,6 +395,5 @@ def main(arguments=None):
     if found.bare: print(f"HIDDEN: {many(len(found.bare), 'blob')} of events that are shown")
     status, false = 1 if found.problems or not found.signers else 3 if found.partly else 0, len({*found.problems})
     said = f"FALSE: {many(false, 'thing')}, said above" if false else "NOT PROVED: no key was given"
-    print(["all that is claimed is proved", said, "", "nothing is false; some of it is proved in part"][status])
-    return status
+    print(["all that is claimed is proved", said, "", "nothing is false; some of it is proved in part"][status]); return status
 if __name__ == "__main__": sys.exit(main())
