@@ -6,7 +6,6 @@ Take this file and the key from elsewhere than the bundle: a forger forges the c
 cryptography; RFC 6962 section 2.1, RFC 8032, c2sp.org/tlog-checkpoint, eval-ledger's docs/FORMAT.md and BUNDLES.md.
 Exit: 0 all is proved; 1 something is false, or no key was given; 2 not readable; 3 proved in part: something is hidden.
 """
-
 # fmt: off
 # ruff: noqa: E701, E702, E704  what is short stands on one line: the whole is to be read by people
 # pyright: basic, reportOptionalSubscript=false, reportOptionalMemberAccess=false
@@ -392,8 +391,9 @@ def main(arguments=None):
         all_of = [f"{a}-{z}" if a < z else f"{a}" for a, z in ends]
         more = f", and {many(len(all_of) - 20, 'more place')}" if len(all_of) > 20 else ""
         print(f"HIDDEN: {len(at)} {kind}, {clean(why)}: {', '.join(all_of[:20])}{more}")
-    if found.bare: print(f"HIDDEN: {many(len(found.bare), 'blob')} of events that are shown")
+    print(f"HIDDEN: {many(len(found.bare), 'blob')} of events that are shown\n" * bool(found.bare), end="")
     status, false = 1 if found.problems or not found.signers else 3 if found.partly else 0, len({*found.problems})
     said = f"FALSE: {many(false, 'thing')}, said above" if false else "NOT PROVED: no key was given"
-    print(["all that is claimed is proved", said, "", "nothing is false; some of it is proved in part"][status]); return status
+    last = ["all that is claimed is proved", said, "", "nothing is false; some of it is proved in part"][status]
+    print(last); return status
 if __name__ == "__main__": sys.exit(main())
