@@ -6,6 +6,7 @@ Take this file and the key from elsewhere than the bundle: a forger forges the c
 cryptography; RFC 6962 section 2.1, RFC 8032, c2sp.org/tlog-checkpoint, eval-ledger's docs/FORMAT.md and BUNDLES.md.
 Exit: 0 all is proved; 1 something is false, or no key was given; 2 not readable; 3 proved in part: something is hidden.
 """
+
 # fmt: off
 # ruff: noqa: E701, E702, E704  what is short stands on one line: the whole is to be read by people
 # pyright: basic, reportOptionalSubscript=false, reportOptionalMemberAccess=false
@@ -368,8 +369,7 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
         self.told += [] if seed else ["that the seed wasn't chosen to suit: give --seed, with your own"]
         self.told += [] if own else ["that the root is from before the seed was known: give --checkpoint, with yours"]
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="verify.py", description="Check an evidence bundle.")
-    parser.add_argument("bundle")
+    parser = argparse.ArgumentParser(prog="verify.py", description="Check an evidence bundle."); parser.add_argument("bundle")
     parser.add_argument("--key", action="append", default=[], help="NAME+ID+BASE64, or a file that holds it")
     parser.add_argument("--seed", help="what revealed cells must be drawn with")
     parser.add_argument("--checkpoint", help="your own copy of the checkpoint, from before you said the seed")
