@@ -369,7 +369,7 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
         self.told += [] if seed else ["that the seed wasn't chosen to suit: give --seed, with your own"]
         self.told += [] if own else ["that the root is from before the seed was known: give --checkpoint, with yours"]
 def main(arguments=None):
-    parser = argparse.ArgumentParser(prog="verify.py", description="Check an evidence bundle."); parser.add_argument("bundle")
+    parser = argparse.ArgumentParser(prog="verify.py", description="Check a bundle."); parser.add_argument("bundle")
     parser.add_argument("--key", action="append", default=[], help="NAME+ID+BASE64, or a file that holds it")
     parser.add_argument("--seed", help="what revealed cells must be drawn with")
     parser.add_argument("--checkpoint", help="your own copy of the checkpoint, from before you said the seed")
