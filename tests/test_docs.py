@@ -48,6 +48,7 @@ def _answer(prompt: str) -> str:
     return perfect(prompt) if "Memory:" in prompt else "Hi."
 
 
+@pytest.mark.timeout(900)
 def test_every_command_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures")
     (tmp_path / "questions.csv").write_text(questions(60), "utf-8")

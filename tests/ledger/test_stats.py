@@ -112,7 +112,7 @@ def test_indexes_are_measured_where_sqlite_can(filled: Path) -> None:
 def test_as_typed_and_as_json(filled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_app(app, "ledger", ["stats", "--db", str(filled)]) == 0
     text = capsys.readouterr().out
-    assert "`ledger upgrade --compress` would save about" in text and "import/file" in text
+    assert "`ledger upgrade --compress --db" in text and "` would save about" in text and "import/file" in text
     assert run_app(app, "ledger", ["stats", "--db", str(filled), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["events"] == 36
     assert run_app(app, "ledger", ["stats", "--db", str(filled.with_name("none.db"))]) == 2
