@@ -1,5 +1,7 @@
 """What every test may ask for."""
 
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,9 @@ settings.load_profile("any machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell that starts the tests in the background has them ignore Ctrl-C, and with them whatever they start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # xdist would begin with the modules of many tests. Those are short; see below.
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
