@@ -74,7 +74,7 @@ SANDBOX = r"""
         (WORKSTATION, "/mnt/dav/ledger.db", "fuse", True),
         (WORKSTATION, "/mnt/tool/ledger.db", "fuse", True),
         (WORKSTATION, "/mnt/own/ledger.db", "fuse", False),
-        (CLUSTER, "/work/ledger.db", "overlay", False),
+        (CLUSTER, "/somewhere/ledger.db", "overlay", False),
         (CLUSTER, "/home/me/ledger.db", "nfs4", True),
         (CLUSTER, "/home/me/scratch/ledger.db", "xfs", False),
         (CLUSTER, "/lustre/ledger.db", "lustre", True),
