@@ -1,0 +1,43 @@
+"""The table of forgeries: what each makes false, of which honest ledger, and which link of harness.links it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.forgeries.retold import Fact, Retold
+
+__all__ = ["FORGERIES", "Forge", "Forgery", "forgery"]
+
+Forge = Callable[[Retold], tuple[Fact, Fact]]
+"""Changes the events, and returns the pair that must be named: the false one, and the one that it should follow from."""
+
+
+@dataclass(frozen=True)
+class Forgery:
+    """One row. `link` is the name of a row of the table of links; `base` of an honest ledger (tests.forgeries.bases).
+
+    `plan` says which of its runs, counted from 1, a bundle is made of; 0 for the newest.
+    """
+
+    name: str
+    link: str
+    what: str
+    base: str
+    forge: Forge
+    plan: int = 0
+
+
+FORGERIES: dict[str, Forgery] = {}
+
+
+def forgery(link: str, base: str, *, plan: int = 0) -> Callable[[Forge], Forge]:
+    """Register a forgery. Its docstring says what is false, in one sentence."""
+
+    def register(function: Forge) -> Forge:
+        name = function.__name__.replace("_", "-")
+        assert function.__doc__ and name not in FORGERIES, name
+        FORGERIES[name] = Forgery(name, link, function.__doc__, base, function, plan)
+        return function
+
+    return register
