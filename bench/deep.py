@@ -176,7 +176,7 @@ def older(folder: Path) -> Generator[Path | None]:
 
 def by(source: Path, *arguments: object) -> str:
     """What this script says, run as a process that imports the packages from `source`."""
-    environ = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    environ = {**os.environ, "PYTHONPATH": str(source)}
     command = [sys.executable, __file__, *map(str, arguments), "--source", str(source)]
     done = subprocess.run(command, env=environ, capture_output=True, text=True)
     if done.returncode:
@@ -188,9 +188,11 @@ def measured(ledgers: dict[tuple[str, int], Path], sides: dict[str, Path], round
     """(which, cells, side, CPU, peak) of every ledger and side; the sides take turns."""
     for (which, cells), path in ledgers.items():
         found: dict[str, list[Any]] = {side: [] for side in sides}
-        for _ in range(rounds):
+        for number in range(rounds + 1):
             for side, source in sides.items():
-                found[side].append(json.loads(by(source, "--check", path)))
+                told = json.loads(by(source, "--check", path))
+                if number:  # the first only warms up: files, bytecode
+                    found[side].append(told)
         for side, each in found.items():
             yield which, cells, side, *(statistics.median(one[what] for one in each) for what in ("cpu", "mib"))
 

@@ -102,7 +102,6 @@ def asked_until_right(story: Retold) -> Pair:
     confirm = story.one("confirm", cell=2).another(causes=[parse.mark])
     scored = score.another(causes=[cell.mark, confirm.mark])
     story.insert(score, again, response, parse, confirm, scored)
-    for fact in (scored,):
-        fact.body.update(outcome="correct", metrics={"correct": 1}, verdict="match")  # type: ignore[union-attr]
+    scored.update(outcome="correct", metrics={"correct": 1}, verdict="match")
     recount(story, run_of(story))
     return response, story.one("response", cell=2)

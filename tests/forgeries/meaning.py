@@ -68,7 +68,7 @@ def mark_right(story: Retold, run: str, *cells: int) -> None:
     """Score these cells of a run (by default all) as correct, and count again."""
     for score in story.all("score", run):
         if not cells or score.cell in cells:
-            score.body.update(  # type: ignore[union-attr]
+            score.update(
                 outcome="correct",
                 metrics={"correct": 1},
                 verdict="match",

@@ -1,4 +1,4 @@
-"""A ledger taken apart into events that can be changed, and put together again so that nothing but its meaning is false.
+"""A ledger taken apart into events that can be changed, and put together again with every hash right.
 
     story = Retold(path)
     story.one("plan").body["epochs"] = 2
@@ -67,6 +67,11 @@ class Fact:
     def __setitem__(self, name: str, value: Any) -> None:
         assert self.body is not None and name in self.body, f"a {self.kind} has no {name}"
         self.body[name] = value
+
+    def update(self, **changes: Any) -> None:
+        """Change several fields."""
+        for name, value in changes.items():
+            self[name] = value
 
     def another(self, **changes: Any) -> Fact:
         """A new event like this one, with other fields; `causes` and `cell` may be among them."""

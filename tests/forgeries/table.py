@@ -10,7 +10,7 @@ from tests.forgeries.retold import Fact, Retold
 __all__ = ["FORGERIES", "Forge", "Forgery", "forgery"]
 
 Forge = Callable[[Retold], tuple[Fact, Fact]]
-"""Changes the events, and returns the pair that must be named: the false one, and the one that it should follow from."""
+"""Changes the events, and returns the pair to be named: the false one, and the one that it should follow from."""
 
 
 @dataclass(frozen=True)
