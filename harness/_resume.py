@@ -47,7 +47,7 @@ from harness._thaw import thaw_cases, thaw_rules
 from harness._there_now import Now, ResumeJob, look
 from harness.engines import ask_server, is_replay
 from ledger import Draft, Ledger, NotFound, find_run, hold_run, over_views, runs_set_aside
-from ledger.kinds import Accept, Fault, Freeze, Note, Plan
+from ledger.kinds import Accept, Cell, Fault, Freeze, Note, Plan
 
 __all__ = ["ResumeJob", "Resumed", "resume_job"]
 
@@ -305,12 +305,18 @@ def _lay_out(
     moved = [
         Moved("identity", f"cell {measurement.cell}", record.cells[measurement.cell][1].identity, body.identity)
         for measurement, body in laid_out
-        if measurement.cell in record.cells and record.cells[measurement.cell][1] != body
+        if measurement.cell in record.cells and not _same_measurement(record.cells[measurement.cell][1], body)
     ]
     if len(laid_out) != record.plan.cells:
         moved.append(Moved("cells", "", str(record.plan.cells), str(len(laid_out))))
     _refuse(record.run, moved)
     return laid_out, said
+
+
+def _same_measurement(recorded: Cell, now: Cell) -> bool:
+    """Whether two cells plan the same; one that was written in an older schema says less, and nothing else."""
+    later = dict.fromkeys(recorded.unsaid())
+    return recorded == now.model_copy(update={"version": recorded.version, **later})
 
 
 def _filtered(ledger: Ledger, plan: Plan, cases: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

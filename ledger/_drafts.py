@@ -97,14 +97,15 @@ def _short(text: str) -> bytes | None:
 
 
 def _body_bytes(body: Body, added: Mapping[str, object]) -> bytes:
+    left_out = _NOT_BLOBS | body.unsaid() if body.since else _NOT_BLOBS
     try:
-        text = body.model_dump_json(by_alias=True, exclude=_NOT_BLOBS)
+        text = body.model_dump_json(by_alias=True, exclude=left_out)
         # A run has many scores and few that differ.
         quick = _short(text) if len(text) <= _SHORT and not added else canonical_object(text, added)
     except ValueError:
         quick = None
     # The exact way, which also finds the words for what is wrong.
-    return quick or canonical({**body.model_dump(by_alias=True, exclude=_NOT_BLOBS), **added})
+    return quick or canonical({**body.model_dump(by_alias=True, exclude=left_out), **added})
 
 
 class Salts:

@@ -15,7 +15,7 @@ from ledger.kinds import KINDS, first_problem
 
 __all__ = ["MAY_HOLD_FLOATS", "Bodies"]
 
-MAY_HOLD_FLOATS = frozenset({b"wait", b"plan", b"confirm", b"score", b"tally", b"report", b"execute"})
+MAY_HOLD_FLOATS = frozenset({b"wait", b"plan", b"confirm", b"score", b"tally", b"report", b"execute", b"gate"})
 """Kinds whose models allow a fraction, an unbounded integer or free JSON somewhere.
 
 A body of any other kind that its model accepts holds no number that orjson and RFC 8785 write differently and nests no
@@ -42,7 +42,7 @@ class Bodies:
         self._validate: dict[bytes, Callable[[bytes], Any]] = {
             name.encode(): model.__pydantic_validator__.validate_json for name, model in KINDS.items()
         }
-        self._versions = {name.encode(): model.model_fields["version"].default for name, model in KINDS.items()}
+        self._versions = {name.encode(): model.latest() for name, model in KINDS.items()}
         self._quick = {name: (validate, self._versions[name]) for name, validate in self._validate.items()}
 
     def settle(self, rows: Sequence[tuple[Any, ...]]) -> list[dict[str, Any] | None]:
@@ -69,10 +69,11 @@ class Bodies:
             values.append(value)
         for position, (row, value) in enumerate(zip(rows, values, strict=True)):
             if value is not None:
-                validate, version = quick[row[_KIND]]
+                validate, latest = quick[row[_KIND]]
                 try:
                     validate(row[_BODY])
-                    if value["schema"] != version:
+                    # Every known one: a ledger that an older release wrote is read as fast as our own.
+                    if not 1 <= value["schema"] <= latest:
                         values[position] = None
                 except (ValueError, KeyError):
                     values[position] = None

@@ -48,6 +48,9 @@ HOLDS: Mapping[str, frozenset[Word]] = MappingProxyType(
         "redact": _NOTHING,
         "note": _ASKED,
         "anchor": _NOTHING,
+        "resume": _NOTHING,
+        "gate": _ASKED,  # says with plain digests what moved
+        "lookup": _ALL,  # a server may say anything
     }
 )
 """By kind, the words of `--hide` under which its body and blobs are hidden, whatever they say."""
@@ -57,6 +60,7 @@ _PROSE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "plan": ("name", "tags"), "supersede": ("reason",), "taint": ("reason",), "clear": ("reason",),
         "publish": ("to",), "redact": ("category", "reason"), "close": ("reason",),
+        "resume": ("reason",),
     }
 )  # fmt: skip
 
@@ -74,6 +78,7 @@ _FIXED: Mapping[str, frozenset[str]] = MappingProxyType(
         "taint": frozenset({"what"}),
         "report": frozenset({"format", "metric", "kind"}),
         "anchor": frozenset({"what"}),
+        "resume": frozenset({"retry", "accept"}),
     }
 )
 

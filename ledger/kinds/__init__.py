@@ -15,6 +15,7 @@ from ledger.kinds._ledger import (
     Accept,
     Anchor,
     Clear,
+    Gate,
     Genesis,
     Import,
     Note,
@@ -36,10 +37,11 @@ from ledger.kinds._plan import (
     PlanFixture,
     PlanMetric,
     PlanRules,
+    Resume,
     Tally,
     TallyMetric,
 )
-from ledger.kinds._reply import Confirm, Execute, Fault, Masked, Parse, Request, Response, Reuse, Score, Wait
+from ledger.kinds._reply import Confirm, Execute, Fault, Lookup, Masked, Parse, Request, Response, Reuse, Score, Wait
 
 __all__ = [
     "KINDS",
@@ -55,8 +57,10 @@ __all__ = [
     "Execute",
     "Fault",
     "Freeze",
+    "Gate",
     "Genesis",
     "Import",
+    "Lookup",
     "Masked",
     "Note",
     "Outcome",
@@ -71,6 +75,7 @@ __all__ = [
     "Report",
     "Request",
     "Response",
+    "Resume",
     "Reuse",
     "RunStatus",
     "Schema",
@@ -122,9 +127,12 @@ KINDS: dict[str, type[Body]] = {
         Redact,
         Note,
         Anchor,
+        Resume,
+        Gate,
+        Lookup,
     )
 }
-"""Every kind of version 1, by name, in the order of the design's table."""
+"""Every kind of version 1, by name: the first release's in the order of its table, then the later ones."""
 
 
 def parse_body(kind: str, text: str) -> Body:

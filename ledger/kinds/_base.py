@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -36,11 +38,30 @@ class Body(Part):
     """What every body has. `kind` and `scope` belong to the class, not to the stored JSON.
 
     `scope` says what the line must carry: "ledger" no run, "run" a run and cell 0, "cell" a run and a cell from 1.
+    `since` names the fields that a later schema brought, with the schema that did: an older body must not have them.
+    A class that has any sets the default of `version` to its newest schema, which is what new bodies are written in.
     """
 
     kind: ClassVar[str]
     scope: ClassVar[Scope]
+    since: ClassVar[Mapping[str, int]] = MappingProxyType({})
 
     # `schema` is the stored name; pydantic keeps that word for itself.
     version: int = Field(default=1, alias="schema", ge=1)
     blobs: dict[str, BlobRef] = Field(default_factory=dict)
+
+    @classmethod
+    def latest(cls) -> int:
+        """The newest schema of this kind that this release knows, and the one that it writes."""
+        return int(cls.model_fields["version"].default)
+
+    def unsaid(self) -> frozenset[str]:
+        """The fields that a body of this one's schema doesn't have."""
+        return frozenset(name for name, schema in self.since.items() if schema > self.version)
+
+    def refuse_too_new(self) -> Self:
+        """The body as it is. Raises ValueError where it has a field that came after its schema."""
+        early = sorted(self.unsaid() & self.model_fields_set)
+        if early:
+            raise ValueError(f"{early[0]} is no field of schema {self.version}")
+        return self

@@ -12,6 +12,7 @@ __all__ = [
     "Accept",
     "Anchor",
     "Clear",
+    "Gate",
     "Genesis",
     "Import",
     "Note",
@@ -128,6 +129,28 @@ class Publish(Body):
     scope = "ledger"
     report: Seq
     to: str
+
+
+class Gate(Body):
+    """A run was held to a gate. Its causes are the tallies that its figures come from.
+
+    `what` is "margin" where RUN was held against another (`against`, found by `tag` where it isn't empty) and may be
+    worse by `margin`, a share as decimal text; "bars" where it was held to the bars of its rule sets, and then those
+    three are empty. `lenient` says that an inconclusive result lets it through. `results` has a line for each
+    candidate, rule set and metric, as `--json` prints it, and `outcome` is the whole in one word.
+    """
+
+    kind = "gate"
+    scope = "ledger"
+    what: Literal["margin", "bars"]
+    run: str
+    against: str
+    tag: str
+    suite: str
+    margin: str
+    lenient: bool
+    outcome: Literal["pass", "fail", "inconclusive", "incomplete", "not comparable"]
+    results: list[JsonValue]
 
 
 class Import(Body):

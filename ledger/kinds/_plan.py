@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from ledger.kinds._base import Body, Count, Hex64, Part, RunStatus, Seq
 
@@ -17,6 +19,7 @@ __all__ = [
     "PlanFixture",
     "PlanMetric",
     "PlanRules",
+    "Resume",
     "Tally",
     "TallyMetric",
 ]
@@ -86,11 +89,17 @@ class Plan(Body):
     """A run opens. One a run. `given` is what was asked for, as JSON text: numbers keep their spelling there.
 
     `filter` is the condition on `meta` that narrowed the cases, empty for none; `prices` the freeze of the price list
-    that candidates' prices come from. `grades` names the runs whose answers this one judges.
+    that candidates' prices come from. `grades` names the runs whose answers this one judges. `suite_arms` says which
+    arm the suite gives to each fixture, by its name, and `people` which fields of `meta` the suite names as people's;
+    both came with schema 2, and are null where a plan doesn't say. What a server told of itself was looked up before
+    the plan: such `lookup` events are among its causes.
     """
 
     kind = "plan"
     scope = "run"
+    since: ClassVar[Mapping[str, int]] = MappingProxyType({"suite_arms": 2, "people": 2})
+
+    version: int = Field(default=2, alias="schema", ge=1)
     name: str
     tags: list[str]
     purpose: Literal["evaluation", "probe"]
@@ -110,13 +119,26 @@ class Plan(Body):
     filter: str = ""
     prices: Seq | None = None
     grades: list[str] = Field(default_factory=list[str])
+    suite_arms: dict[str, str] | None = None
+    people: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_schema(self) -> Self:
+        return self.refuse_too_new()
 
 
 class Cell(Body):
-    """One planned measurement. Digests are keyed with the ledger's identity key."""
+    """One planned measurement. Digests are keyed with the ledger's identity key.
+
+    `people` is the digest of those fields of the case's `meta` that the suite names as people's, null where it names
+    none; it came with schema 2.
+    """
 
     kind = "cell"
     scope = "cell"
+    since: ClassVar[Mapping[str, int]] = MappingProxyType({"people": 2})
+
+    version: int = Field(default=2, alias="schema", ge=1)
     case: str
     fixture: str
     identity: Hex64
@@ -126,6 +148,11 @@ class Cell(Body):
     arm: str
     epoch: Count
     twin: Count
+    people: Hex64 | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_schema(self) -> Self:
+        return self.refuse_too_new()
 
 
 class TallyMetric(Part):
@@ -165,4 +192,19 @@ class Close(Body):
     planned: Count
     asked: Count
     outcomes: dict[str, dict[str, Count]]
+    reason: str
+
+
+class Resume(Body):
+    """A run is taken up again. Written before anything that follows from it.
+
+    Its causes are the plan and, where there is one, the last close.
+    `retry` names the outcomes that are asked again (--retry-outcomes), `accept` the components that may have moved
+    (--accept), `reason` why they may.
+    """
+
+    kind = "resume"
+    scope = "run"
+    retry: list[str]
+    accept: list[str]
     reason: str

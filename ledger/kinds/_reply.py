@@ -12,6 +12,7 @@ __all__ = [
     "Confirm",
     "Execute",
     "Fault",
+    "Lookup",
     "Masked",
     "Parse",
     "Request",
@@ -82,6 +83,24 @@ class Wait(Body):
     seconds: float
     why: str
     asked: str
+
+
+class Lookup(Body):
+    """What was asked of a server beside the cases. Blob `body`: what it said, where it said anything.
+
+    `candidate` is the label of the one whose server was asked, `status` null where no reply came, and then `detail`
+    says why. The plan, or the decision to resume it, that rests on what was told has this event among its causes.
+    """
+
+    kind = "lookup"
+    scope = "run"
+    candidate: str
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    status: Count | None
+    detail: str
+    masked: list[Masked] = Field(default_factory=list[Masked])
 
 
 class Reuse(Body):

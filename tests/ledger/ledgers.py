@@ -41,11 +41,11 @@ EXAMPLES: dict[str, kinds.Body] = {
                 )
             ],
             arms=[""], epochs=1, limit=None, cells=1, via="live", environment={"python": "3.11"}, code={"m": DIGEST},
-            given='{"engines":["openai/x"]}',
+            given='{"engines":["openai/x"]}', suite_arms={"v0": ""}, people=["notes"],
         ),
         kinds.Cell(
             case="c1", fixture="v0", identity=DIGEST, input=DIGEST, gold=DIGEST, candidate="openai/x", arm="", epoch=1,
-            twin=0,
+            twin=0, people=DIGEST,
         ),
         kinds.Request(
             attempt=0, turn=0, method="POST", url="http://127.0.0.1/v1", headers=[("a", "b")], masked=MASKED
@@ -89,14 +89,27 @@ EXAMPLES: dict[str, kinds.Body] = {
         kinds.Redact(bodies=[6], blobs_withheld=[DIGEST], category="secret", reason="a key leaked"),
         kinds.Note(text="seen"),
         kinds.Anchor(what="checkpoint", size=20, root=DIGEST, key="k"),
+        kinds.Resume(retry=["refused"], accept=["base_url"], reason="the server moved house"),
+        kinds.Gate(
+            what="margin", run=RUN, against=OTHER_RUN, tag="released", suite="authority", margin="0.02", lenient=False,
+            outcome="pass", results=[{"candidate": "openai/x", "outcome": "pass", "seen": {"low": -0.01}}],
+        ),
+        kinds.Lookup(
+            candidate="ollama/x", method="GET", url="http://127.0.0.1/api/tags", headers=[("a", "b")], status=200,
+            detail="", masked=MASKED,
+        ),
     )
 }  # fmt: skip
 """One valid body of every kind."""
+
+LATER = ("resume", "gate", "lookup")
+"""Kinds that came after the first release."""
 
 BLOBS = {
     "request": {"body": b"question"},
     "response": {"body": b"answer", "extra": b""},
     "import": {"file": b"\x00log"},
+    "lookup": {"body": b'{"models":[]}'},
 }
 
 
@@ -132,10 +145,13 @@ def settle(path: Path) -> None:
 
 
 def whole_ledger(path: Path) -> Path:
-    """A ledger with every kind, blobs, causes, two runs, a withheld body and a withheld blob. All in one file."""
+    """A ledger with every kind of the first release, blobs, causes, two runs, a withheld body and a withheld blob.
+
+    All in one file.
+    """
     with Ledger.create(path) as ledger:
         for kind in EXAMPLES:
-            if kind not in {"genesis", "schema", "redact"}:
+            if kind not in {"genesis", "schema", "redact", *LATER}:
                 head = ledger.head()[0]
                 ledger.append(example_draft(kind, causes=[head - 1, head] if head > 3 else [head]))
         plan, request, response = (

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from ledger import BadBody, NotFound
+from ledger import BadBody, Draft, Ledger, NotFound
 from ledger._canonical import canonical
-from ledger._verify_bodies import MAY_HOLD_FLOATS
+from ledger._verify_bodies import MAY_HOLD_FLOATS, Bodies
+from ledger._verify_findings import Findings
 from ledger.kinds import KINDS, NEVER_REDACTED, Body, parse_body
-from tests.ledger.ledgers import EXAMPLES, rehash, tamper
+from tests.ledger.ledgers import EXAMPLES, LATER, RUN, example_draft, rehash, settle, tamper, whole_ledger
 
 FORMAT = Path(__file__).resolve().parents[2] / "docs" / "FORMAT.md"
 
@@ -24,6 +25,16 @@ FORMAT = Path(__file__).resolve().parents[2] / "docs" / "FORMAT.md"
 def stored(kind: str) -> dict[str, Any]:
     value = EXAMPLES[kind].model_dump(by_alias=True, exclude={"blobs"})
     return json.loads(canonical(value))
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ledger of one file that holds every kind there is."""
+    path = whole_ledger(tmp_path_factory.mktemp("every") / "ledger.db")
+    with Ledger.open(path) as ledger:
+        ledger.append(*(example_draft(kind, causes=[4]) for kind in LATER))
+    settle(path)
+    return path
 
 
 def test_every_kind_has_an_example_and_no_example_is_of_another_kind() -> None:
@@ -44,7 +55,7 @@ def test_every_subclass_of_body_is_registered_once_under_a_kind_of_the_grammar()
 def test_a_body_survives_being_stored_and_read(kind: str) -> None:
     body = parse_body(kind, canonical(stored(kind)).decode())
     assert body == EXAMPLES[kind]
-    assert stored(kind)["schema"] == 1
+    assert stored(kind)["schema"] == KINDS[kind].latest()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -65,7 +76,7 @@ def test_a_body_refuses_unknown_missing_and_mistyped_fields(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_body_is_frozen(kind: str) -> None:
     with pytest.raises(ValidationError):
-        EXAMPLES[kind].version = 2
+        EXAMPLES[kind].version = 9
 
 
 def test_a_kind_of_a_newer_release_is_said_to_be_one() -> None:
@@ -97,19 +108,19 @@ def test_every_part_of_a_body_has_a_line_with_its_fields() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_tampered_body_of_every_kind_is_named(original: Path, copy: Path, kind: str) -> None:
-    with closing(sqlite3.connect(original)) as connection:
+def test_a_tampered_body_of_every_kind_is_named(every: Path, copy: Path, kind: str) -> None:
+    with closing(sqlite3.connect(every)) as connection:
         seq, body = connection.execute(
             "SELECT seq, body FROM events WHERE kind = ? AND body IS NOT NULL ORDER BY seq", (kind,)
         ).fetchone()
-    changed = canonical(json.loads(body) | {"schema": 2}).decode()
-    verdict = tamper(original, copy, lambda db: db.execute("UPDATE events SET body = ? WHERE seq = ?", (changed, seq)))
+    changed = canonical(json.loads(body) | {"schema": 3}).decode()
+    verdict = tamper(every, copy, lambda db: db.execute("UPDATE events SET body = ? WHERE seq = ?", (changed, seq)))
     assert (verdict.verdict, verdict.first_bad_seq) == ("TAMPERED", seq)
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"genesis", "schema", "redact"}))
-def test_a_body_that_its_model_refuses_is_named_though_every_hash_agrees(original: Path, copy: Path, kind: str) -> None:
-    with closing(sqlite3.connect(original)) as connection:
+def test_a_body_that_its_model_refuses_is_named_though_every_hash_agrees(every: Path, copy: Path, kind: str) -> None:
+    with closing(sqlite3.connect(every)) as connection:
         seq, body = connection.execute("SELECT seq, body FROM events WHERE kind = ?", (kind,)).fetchone()
     changed = canonical(json.loads(body) | {"smuggled": 1}).decode()
 
@@ -117,7 +128,7 @@ def test_a_body_that_its_model_refuses_is_named_though_every_hash_agrees(origina
         db.execute("UPDATE events SET body = ? WHERE seq = ?", (changed, seq))
         rehash(db, seq)
 
-    verdict = tamper(original, copy, change)
+    verdict = tamper(every, copy, change)
     assert (verdict.verdict, verdict.first_bad_seq) == ("TAMPERED", seq)
     assert [problem.what for problem in verdict.problems] == ["the body's shape"]
 
@@ -146,5 +157,49 @@ def test_verify_knows_which_kinds_can_hold_a_number_that_needs_the_exact_way(kin
     for part in schema.get("$defs", {}).values():
         nodes += part["properties"].values() if "properties" in part else [part]
     assert any(map(_may_hold_floats, nodes)) == (kind.encode() in MAY_HOLD_FLOATS)
-    # `schema` itself has no upper bound; the quick path asks for exactly the version it knows.
-    assert KINDS[kind].model_fields["version"].default == 1
+
+
+def _as_schema_1(kind: str) -> dict[str, Any]:
+    model = KINDS[kind]
+    return {key: item for key, item in stored(kind).items() if key not in model.since} | {"schema": 1}
+
+
+@pytest.mark.parametrize("kind", [kind for kind, model in KINDS.items() if model.since])
+def test_a_body_of_an_older_schema_is_read_and_says_null_for_what_came_later(kind: str) -> None:
+    body = parse_body(kind, canonical(_as_schema_1(kind)).decode())
+    assert body.version == 1
+    assert {getattr(body, name) for name in KINDS[kind].since} == {None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, model in KINDS.items() for name in model.since]
+)  # fmt: skip
+def test_a_body_of_an_older_schema_that_has_a_later_field_is_malformed(kind: str, name: str) -> None:
+    for value in (stored(kind)[name], None):
+        with pytest.raises(BadBody, match=f"{name} is no field of schema 1"):
+            parse_body(kind, canonical(_as_schema_1(kind) | {name: value}).decode())
+
+
+@pytest.mark.parametrize("kind", [kind for kind, model in KINDS.items() if model.since])
+def test_verify_settles_bodies_of_every_known_schema_at_once_and_of_no_other(kind: str) -> None:
+    bodies = Bodies(Findings())
+
+    def settled(value: dict[str, Any]) -> bool:
+        row = (1, 1, b"", b"", b"", kind.encode(), b"", 0, b"", b"", b"", canonical(value))
+        return bodies.settle([row])[0] is not None
+
+    without_fractions = {"candidates": []} if kind == "plan" else {}
+    whole, older = stored(kind) | without_fractions, _as_schema_1(kind) | without_fractions
+    assert settled(whole)
+    assert settled(older)
+    assert not settled(whole | {"schema": KINDS[kind].latest() + 1})
+    assert not settled(whole | {"schema": 1})
+
+
+@pytest.mark.parametrize("kind", [kind for kind, model in KINDS.items() if model.since])
+def test_a_body_that_was_read_in_an_older_schema_is_written_in_it(tmp_path: Path, kind: str) -> None:
+    old = parse_body(kind, canonical(_as_schema_1(kind)).decode())
+    with Ledger.create(tmp_path / "ledger.db") as ledger:
+        (event,) = ledger.append(Draft(old, run=RUN, cell=1 if KINDS[kind].scope == "cell" else 0))
+        assert json.loads(event.body or "") == _as_schema_1(kind)
+        assert ledger.body(event) == old
