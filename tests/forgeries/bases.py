@@ -21,7 +21,7 @@ from ledger.cli import run_app
 from tests.harness.models import Answer, ModelServer, model_server
 from tests.ledger.ledgers import settle
 
-__all__ = ["BASES", "CASES", "Lab", "base", "clean_environ", "ferryman"]
+__all__ = ["BASES", "CASES", "Lab", "base", "clean_environ", "ferryman", "made_by", "rows_of"]
 
 CASES: Mapping[str, tuple[str, str, str]] = {
     "rhine": ("Where does the Rhine end?", "Hoek", "west"),
@@ -85,6 +85,9 @@ fixtures = ["SULINA", "ALPS"]
 [arms.repeatability]
 fixtures = ["SULINA"]
 repeats = 2
+
+[arms.trigger]
+tasks = ["mouth"]
 """
 
 
@@ -355,7 +358,11 @@ def base(name: str) -> Path:
     """The folder of an honest ledger (ledger.db), made the first time that it is asked for. Not to be written to."""
     folder = Path(mkdtemp(prefix=f"eval-ledger-{name}-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    lab = Lab(folder)
+    made_by(name, Lab(folder))
+    return folder
+
+
+def made_by(name: str, lab: Lab) -> None:
+    """Make such a ledger in a lab of one's own."""
     BASES[name](lab)
     settle(lab.db)
-    return folder
