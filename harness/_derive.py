@@ -21,7 +21,7 @@ from harness.suites import Answer, Scored, Stages, Unscorable
 from ledger.kinds import Confirm, Parse, Score
 
 __all__ = [
-    "VALUE_IN_BODY", "Derived", "Read", "Reply", "derive", "derive_read", "parse_body", "read_and_check",
+    "VALUE_IN_BODY", "Derived", "Read", "Reply", "derive", "derive_parsed", "derive_read", "parse_body", "read_and_check",
     "unmeasured_score",
 ]  # fmt: skip
 
@@ -113,14 +113,42 @@ def derive_read(read: Read, *, stages: Stages, case: Case, rules: RuleSet) -> De
     parse, blobs = parse_body(reading, rules.label, **named) if read.came else (None, {})
     if named["status"] != "parsed":
         return Derived(reading, parse, blobs, None, unmeasured_score(rules, stages, case, **named))
+    return Derived(reading, parse, blobs, *_confirm_and_score(value, stages, case, rules))
+
+
+def _confirm_and_score(value: JSON, stages: Stages, case: Case, rules: RuleSet) -> tuple[Confirm, Score]:
     confirmed = stages.confirm(value, case.input, rules.confirm)
     confirm = Confirm(rules=rules.label, findings=list(confirmed.findings), rejections=list(confirmed.rejections))
     scored = stages.score(value, confirmed, case.gold, rules.score)
     if isinstance(scored, Unscorable):
-        score = unmeasured_score(rules, stages, case, **_named("error", scored.reason))
-    else:
-        score = _measured_score(rules, stages, case, scored)
-    return Derived(reading, parse, blobs, confirm, score)
+        return confirm, unmeasured_score(rules, stages, case, **_named("error", scored.reason))
+    return confirm, _measured_score(rules, stages, case, scored)
+
+
+def derive_parsed(
+    parse: Parse, value: str | None, *, stages: Stages, case: Case, rules: RuleSet
+) -> tuple[Confirm | None, Score] | None:
+    """What follows from a parse as it was recorded, for a reply whose bytes are withheld; `value` is its JSON text.
+
+    None where the parse alone doesn't tell: the value isn't shown, or taking the answer out of it again gives another.
+    """
+    if parse.status != "parsed":
+        named = {"status": parse.status, "stage": parse.stage, "reason": parse.reason, "domain": parse.domain}
+        return None, unmeasured_score(rules, stages, case, **named)
+    if value is None:
+        return None
+    try:
+        misfit, found = stages.schema(loads(value))
+    except ValueError:
+        return None
+    if misfit is not None:
+        return None
+    if stages.answer is not None:
+        answer = stages.answer(found, case.input, rules.score)
+        if answer.status != "parsed" or (answer.text is not None and answer.text != value):
+            return None
+        found = answer.value
+    return _confirm_and_score(found, stages, case, rules)
 
 
 def _named(status: Status, name: str, own: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -9,7 +9,8 @@ What a judge's grades came to in the run that they joined is held against the ju
 An event must also rest on what stood for its cell by then, its cell must be one that the plan has, and a tally must
 name the freeze of its rule set: else the bytes would be right, and the wrong ones.
 
-What rests on something withheld can't be checked and is counted apart; so is a cell that ended in a fault of the
+What rests on something withheld can't be checked and is counted apart, but for what follows from a parse that is still
+shown; so is a cell that ended in a fault of the
 harness itself, where this code gets further: that says nothing about what was derived.
 """
 
@@ -19,6 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from harness._derivations import Spot, derivations, unmeasured
+from harness._derive import derive_parsed
 from harness._errors import HarnessError, RefusedError, UsageError
 from harness._graded import read_as_text
 from harness._moved_code import moved_modules
@@ -44,10 +46,10 @@ from harness._suite import Ask, Case
 from harness._thaw import thaw_cases, thaw_rules
 from harness._typed import typed
 from harness.suites import Stages, stages
-from ledger import Ledger, LedgerError, Prepared
-from ledger.kinds import Plan, Score
+from ledger import Ledger, LedgerError, NotFound, Prepared
+from ledger.kinds import Confirm, Parse, Plan, Score
 
-__all__ = ["Checked", "RulesChecked", "check_cells", "check_run", "check_runs", "deep"]
+__all__ = ["Checked", "RulesChecked", "check_cells", "check_run", "check_runs"]
 
 _DERIVED = (
     "SELECT seq, kind, cell, causes, body FROM main.events WHERE run = ? AND kind IN ('parse', 'confirm', 'score')"
@@ -289,7 +291,31 @@ class _Check:
                 difference_of(self.ledger, self.run, event, [_as_event(score, event)], cell.place.case[1], rules.label)
             )
             return
-        rules.withheld += 1
+        again = self._of_the_parse(cell, event, rules.rules, entry)
+        if again is None:
+            rules.withheld += 1
+        else:
+            rules.note(difference_of(self.ledger, self.run, event, again, cell.place.case[1], rules.label))
+
+    def _of_the_parse(
+        self, cell: _Cell, event: Recorded, rules: RuleSet, entry: Stages
+    ) -> list[Prepared] | None:  # fmt: skip
+        """A confirm or score made again of the recorded parse that it rests on; None where that isn't shown either."""
+        parse = cell.parse_of(event)
+        if event.kind == "parse" or parse is None or parse.body is None:
+            return None
+        body = typed(Parse, parse.body, f"event {parse.seq}")
+        value = body.value
+        if "value" in body.blobs:
+            try:
+                value = self.ledger.blob(parse.seq, "value").decode("utf-8", "surrogatepass")
+            except NotFound:
+                return None
+        made = derive_parsed(body, value, stages=entry, case=cell.case, rules=rules)
+        if made is None:
+            return None
+        confirm, score = made
+        return [_as_event(each, event) for each in (confirm, score) if each is not None]
 
     def tallies(self) -> None:
         """Count every tally again, of the scores that `go` found."""
@@ -312,10 +338,10 @@ class _Check:
             rules.note(difference)
 
 
-def _as_event(score: Score, event: Recorded) -> Prepared:
+def _as_event(body: Confirm | Score, event: Recorded) -> Prepared:
     from ledger import Draft
 
-    return Draft(score, run="a" * 16, cell=event.cell).prepared()
+    return Draft(body, run="a" * 16, cell=event.cell).prepared()
 
 
 class _Cell:
@@ -368,6 +394,16 @@ class _Cell:
         last, may = self.stood[before]
         return 0 if evidence in may else last or max(may)
 
+    def parse_of(self, event: Recorded) -> Recorded | None:
+        """The parse that an event rests on, whatever stands between them."""
+        causes = event.causes
+        while mine := [self.by_seq[each] for each in causes if each in self.by_seq]:
+            found = max(mine, key=lambda each: each.seq)
+            if found.kind == "parse":
+                return found
+            causes = found.causes
+        return None
+
     def label_of(self, event: Recorded, frozen: Mapping[str, int]) -> str:
         """The rule set that an event says it is under; of a withheld one, by the freeze that its parse rests on."""
         if event.label:
@@ -385,27 +421,3 @@ class _Cell:
                 found[seq] = place
         return found
 
-
-def deep(ledger: Ledger) -> Any:
-    """What `ledger verify --deep` calls: every run's derivations, checked. Returns lines for people, and whether all
-    that could be checked is reproduced."""
-    from ledger import DeepCheck
-
-    lines: list[str] = []
-    reproduced = total = withheld = 0
-    ok = True
-    for each in check_runs(ledger):
-        if each.skipped:
-            lines.append(f"run {each.run} is not checked: {each.skipped}")
-            continue
-        lines += [f"run {each.run}, {rules.sentence()}" for rules in each.rules]
-        lines += [f"run {each.run}, {stray.sentence()}" for stray in each.strays]
-        reproduced, total, withheld = reproduced + each.reproduced, total + each.total, withheld + each.withheld
-        ok = ok and each.ok
-    if ok:
-        said = f"{reproduced} of {total} derivations are reproduced by this code"
-    else:
-        said = f"{total - reproduced} of {total} derivations are not reproduced by this code"
-    if withheld:
-        said += f" ({withheld} more can't be checked: what they rest on is withheld)"
-    return DeepCheck(ok, said, tuple(lines))

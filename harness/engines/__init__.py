@@ -5,6 +5,7 @@ Light to import; the HTTP libraries and the SDK load when an engine is opened.
 
 from __future__ import annotations
 
+from harness.engines._bodies import expected_body, expected_url, request_bytes
 from harness.engines._command import WARNING as COMMAND_WARNING
 from harness.engines._compose import compose_requests, recorded_key
 from harness.engines._open import Engine, open_engine
@@ -19,9 +20,12 @@ __all__ = [
     "ask_server",
     "cannot_ask",
     "compose_requests",
+    "expected_body",
+    "expected_url",
     "is_replay",
     "open_engine",
     "open_replay",
     "recorded_key",
+    "request_bytes",
     "resolve_engine",
 ]

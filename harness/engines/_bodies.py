@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, cast
+from urllib.parse import urlsplit, urlunsplit
 
 from harness._candidate import Candidate
 from harness._chat import Chat
 from harness.engines._parts import anthropic_message, ollama_message, openai_message
 
-__all__ = ["ANTHROPIC_MAX_TOKENS", "anthropic_fields", "ollama_body", "openai_body", "to_bytes"]
+__all__ = [
+    "ANTHROPIC_MAX_TOKENS", "anthropic_fields", "command_text", "endpoint", "expected_body", "expected_url", "ollama_body",
+    "openai_body", "request_bytes", "to_bytes",
+]  # fmt: skip
+
+_PATHS = {"openai": "/chat/completions", "ollama": "/api/chat", "anthropic": "/v1/messages"}
 
 ANTHROPIC_MAX_TOKENS = 1024
 """What a candidate gets when it names no max_tokens, which this protocol requires."""
@@ -18,6 +24,37 @@ ANTHROPIC_MAX_TOKENS = 1024
 _OLLAMA_TOP_LEVEL = frozenset(
     {"think", "format", "keep_alive", "tools", "logprobs", "top_logprobs", "truncate", "shift"}
 )
+
+
+def endpoint(base_url: str, path: str) -> str:
+    """A base URL with a path put to its end, ahead of its query."""
+    parts = urlsplit(base_url)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + path, parts.query, ""))
+
+
+def expected_url(protocol: str, base_url: str) -> str:
+    """Where a request of that protocol goes, of the base URL that a candidate is reached at."""
+    return "command:" if protocol == "command" else endpoint(base_url, _PATHS[protocol])
+
+
+def expected_body(candidate: Candidate, chat: Chat) -> dict[str, Any] | str:
+    """What a candidate is sent for a chat: an object, or the text that a command reads."""
+    if candidate.protocol == "command":
+        return command_text(chat)
+    if candidate.protocol == "anthropic":
+        fields, beside = anthropic_fields(candidate, chat)
+        return {**fields, **beside}
+    return ollama_body(candidate, chat) if candidate.protocol == "ollama" else openai_body(candidate, chat)
+
+
+def request_bytes(body: Mapping[str, Any] | str) -> bytes:
+    """The bytes of an expected body; of an SDK's own request they are as good as any."""
+    return body.encode("utf-8", "backslashreplace") if isinstance(body, str) else to_bytes(body)
+
+
+def command_text(chat: Chat) -> str:
+    """What a command reads: the texts of the turns. What else a chat may hold was refused before anything was planned."""
+    return "\n\n".join(str(ollama_message(message)["content"]) for message in chat.messages)
 
 
 def to_bytes(body: Mapping[str, Any]) -> bytes:

@@ -20,7 +20,7 @@ from harness._capture import Exchange, Incoming, Outgoing, Place, Recorder
 from harness._chat import Chat
 from harness._errors import EngineError
 from harness._faults import CommandFailed
-from harness.engines._parts import ollama_message
+from harness.engines._bodies import command_text, request_bytes
 
 __all__ = ["WARNING", "CommandEngine", "split_command"]
 
@@ -58,9 +58,7 @@ class CommandEngine:
 
     async def ask(self, chat: Chat, place: Place) -> Exchange:
         """Exactly one attempt. Raises LedgerError and CancelledError only."""
-        # Parts come down to their text: what else a chat may hold was refused before anything was planned.
-        texts = [str(ollama_message(message)["content"]) for message in chat.messages]
-        prompt = "\n\n".join(texts).encode("utf-8", "backslashreplace")
+        prompt = request_bytes(command_text(chat))
         outgoing = Outgoing("EXEC", "command:", (), prompt)
         return await self._recorder.record(place, outgoing, lambda: self._start(prompt))
 

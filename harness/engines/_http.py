@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
-from urllib.parse import urlsplit, urlunsplit
 
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place, Recorder
 from harness._chat import Chat
-from harness.engines._bodies import ollama_body, openai_body, to_bytes
+from harness.engines._bodies import expected_body, expected_url, request_bytes
 from harness.engines._over_httpx import make_client
 from harness.engines._tap import Tap
 
-__all__ = ["HttpEngine", "endpoint", "user_agent"]
-
-_PATHS = {"openai": "/chat/completions", "ollama": "/api/chat"}
+__all__ = ["HttpEngine", "user_agent"]
 
 
 def user_agent() -> str:
@@ -25,19 +22,13 @@ def user_agent() -> str:
         return "eval-ledger"
 
 
-def endpoint(base_url: str, path: str) -> str:
-    """A base URL with a path put to its end, ahead of its query."""
-    parts = urlsplit(base_url)
-    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + path, parts.query, ""))
-
-
 class HttpEngine:
     """One worker's connection to an ollama or openai server."""
 
     def __init__(self, candidate: Candidate, recorder: Recorder, *, proxy: str | None) -> None:
         self._candidate = candidate
         self._tap = Tap(recorder)
-        self._url = endpoint(candidate.url, _PATHS[candidate.protocol])
+        self._url = expected_url(candidate.protocol, candidate.url)
         headers = {
             "User-Agent": user_agent(),
             "Accept": "application/json" if not candidate.stream else "*/*",
@@ -52,8 +43,7 @@ class HttpEngine:
         """Exactly one attempt. Raises LedgerError and CancelledError only."""
 
         async def send() -> None:
-            make = ollama_body if self._candidate.protocol == "ollama" else openai_body
-            body = to_bytes(make(self._candidate, chat))
+            body = request_bytes(expected_body(self._candidate, chat))
             request = self._client.build_request("POST", self._url, content=body)
             # Streamed, so that the library decodes nothing: reading is `harness.parse`'s.
             await (await self._client.send(request, stream=True)).aclose()

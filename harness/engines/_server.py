@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from harness._candidate import Candidate
 from harness.engines._address import proxy_for
+from harness.engines._bodies import endpoint
 
 __all__ = ["ask_server"]
 
@@ -58,8 +59,6 @@ def _plain(value: Any) -> str | None:
 
 def _get(candidate: Candidate, path: str) -> Mapping[str, Any] | None:
     import httpx
-
-    from harness.engines._http import endpoint
 
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     if candidate.api_key:

@@ -1,0 +1,55 @@
+"""What `ledger verify --deep` calls: every link of every run, and every derivation made again."""
+
+from __future__ import annotations
+
+from harness._replay_check import check_runs
+from harness.links._broken import Broken, Finder
+from harness.links._check import check_links
+from harness.links._freezes import Freezes
+from ledger import DeepCheck, Ledger
+
+__all__ = ["deep"]
+
+_MOST_SHOWN = 20
+
+
+def deep(ledger: Ledger) -> DeepCheck:
+    """Check a ledger as far as its events reach. Appends nothing. The first false link is named first, with both of its
+    events and both values."""
+    broken, not_held = _links(ledger)
+    lines = [f"run {each.run}, {each.sentence()}" if each.run else each.sentence() for each in broken[:_MOST_SHOWN]]
+    if len(broken) > _MOST_SHOWN:
+        lines.append(f"and {len(broken) - _MOST_SHOWN} more links that are false")
+    lines += [f"not held: {sentence}" for sentence in not_held]
+    reproduced = total = withheld = 0
+    ok = not broken
+    for each in check_runs(ledger):
+        if each.skipped:
+            lines.append(f"run {each.run} is not derived again: {each.skipped}")
+            continue
+        lines += [f"run {each.run}, {rules.sentence()}" for rules in each.rules]
+        lines += [f"run {each.run}, {stray.sentence()}" for stray in each.strays]
+        reproduced, total, withheld = reproduced + each.reproduced, total + each.total, withheld + each.withheld
+        ok = ok and each.ok
+    if reproduced == total:
+        said = f"{reproduced} of {total} derivations are reproduced by this code"
+    else:
+        said = f"{total - reproduced} of {total} derivations are not reproduced by this code"
+    if withheld:
+        said += f" ({withheld} more can't be checked: what they rest on is withheld)"
+    links = f"{len(broken)} links are FALSE, first: {broken[0].sentence()}" if broken else "every link holds"
+    return DeepCheck(ok, f"{links}; {said}", tuple(lines))
+
+
+def _links(ledger: Ledger) -> tuple[list[Broken], list[str]]:
+    frozen = Freezes(ledger, Finder())
+    broken: list[Broken] = []
+    not_held: dict[str, None] = {}
+    for event in ledger.events(kind="plan"):
+        found = check_links(ledger, event.run, frozen=frozen)
+        broken += [each for each in found.broken if each not in broken] if found.broken else []
+        not_held.update(dict.fromkeys(found.not_held))
+    for event in ledger.events(kind="freeze"):
+        frozen.check(event.seq)
+    broken += [each for each in frozen.finder.found if each not in broken]
+    return sorted(broken, key=lambda each: each.event), list(not_held)
