@@ -21,8 +21,8 @@ from harness.suites import Answer, Scored, Stages, Unscorable
 from ledger.kinds import Confirm, Parse, Score
 
 __all__ = [
-    "VALUE_IN_BODY", "Derived", "Read", "Reply", "derive", "derive_parsed", "derive_read", "parse_body", "read_and_check",
-    "unmeasured_score",
+    "VALUE_IN_BODY", "Derived", "Read", "Reply", "derive", "derive_parsed", "derive_read", "parse_body",
+    "read_and_check", "unmeasured_score",
 ]  # fmt: skip
 
 MAX_COUNT = 2**53 - 1

@@ -1,16 +1,20 @@
 """Deriving again what an evidence bundle shows of a run: all of it, or the cells that an auditor's seed drew.
 
 The ledger is a scratch one, of what the bundle shows alone. What is derived again is what `harness._replay_check`
-checks, by the code that is here; and a drawn cell's case must be the very one that was measured, by its digests.
+checks, by the code that is here; and a drawn cell's case must be the very one that was measured, by its digests. Of a
+run that is shown whole every link is held too (harness.links), as far as it is shown.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from harness._errors import HarnessError
 from harness._identity import digest
 from harness._replay_check import Checked, check_cells, check_run
 from harness._replies import read_plan
 from harness._suite import Case, case_of_line
+from harness.links import Broken, check_links
 from ledger import Ledger, LedgerError
 from ledger.bundle import Part, Rederived
 from ledger.kinds import Cell, Plan, PlanCandidate
@@ -23,26 +27,35 @@ _MOST_SHOWN = 20
 
 def rederive(ledger: Ledger, part: Part) -> Rederived:
     """Derive again what `part` names. A run that nobody can derive again, a probe for one, is said to be none."""
+    broken: Sequence[Broken] = ()
     try:
         if part.cells is None:
-            return _said(part, check_run(ledger, part.run, joined=False))
+            broken = check_links(ledger, part.run).broken
+            return _said(part, check_run(ledger, part.run, joined=False), broken)
         cases, problems = _cases(ledger, part)
         if problems:
             return Rederived(False, 0, 0, tuple(problems))
         return _said(part, check_cells(ledger, part.run, _plan(ledger, part), cases, part.cells))
     except (HarnessError, LedgerError) as problem:
         # Where a draw was asked for, what can't be derived again is a failure; else it is said.
-        return Rederived(part.cells is None, 0, 0, (f"run {part.run} was not derived again: {problem}",))
+        said = f"run {part.run} was not derived again: {problem}"
+        return Rederived(part.cells is None and not broken, 0, 0, (*_shown(broken), said))
 
 
-def _said(part: Part, found: Checked) -> Rederived:
+def _said(part: Part, found: Checked, broken: Sequence[Broken] = ()) -> Rederived:
     differences = [each for rules in found.rules for each in rules.differences] + list(found.strays)
     lines = [f"run {part.run}, {rules.sentence()}" for rules in found.rules]
+    lines += _shown(broken)
     lines += [each.sentence() for each in differences[:_MOST_SHOWN]]
     if len(differences) > _MOST_SHOWN:
         lines.append(f"and {len(differences) - _MOST_SHOWN} more that are derived otherwise")
     unfit = any(rules.fault for rules in found.rules) and part.cells is not None
-    return Rederived(not differences and not unfit, found.reproduced, found.total, tuple(lines))
+    return Rederived(not differences and not broken and not unfit, found.reproduced, found.total, tuple(lines))
+
+
+def _shown(broken: Sequence[Broken]) -> list[str]:
+    more = [f"and {len(broken) - _MOST_SHOWN} more links that are false"] if len(broken) > _MOST_SHOWN else []
+    return [each.sentence() for each in broken[:_MOST_SHOWN]] + more
 
 
 def _plan(ledger: Ledger, part: Part) -> Plan:

@@ -420,4 +420,3 @@ class _Cell:
             if place is not None and place.state == "answered":
                 found[seq] = place
         return found
-

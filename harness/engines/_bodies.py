@@ -12,8 +12,8 @@ from harness._chat import Chat
 from harness.engines._parts import anthropic_message, ollama_message, openai_message
 
 __all__ = [
-    "ANTHROPIC_MAX_TOKENS", "anthropic_fields", "command_text", "endpoint", "expected_body", "expected_url", "ollama_body",
-    "openai_body", "request_bytes", "to_bytes",
+    "ANTHROPIC_MAX_TOKENS", "anthropic_fields", "command_text", "endpoint", "expected_body", "expected_url",
+    "ollama_body", "openai_body", "request_bytes", "to_bytes",
 ]  # fmt: skip
 
 _PATHS = {"openai": "/chat/completions", "ollama": "/api/chat", "anthropic": "/v1/messages"}
@@ -53,7 +53,7 @@ def request_bytes(body: Mapping[str, Any] | str) -> bytes:
 
 
 def command_text(chat: Chat) -> str:
-    """What a command reads: the texts of the turns. What else a chat may hold was refused before anything was planned."""
+    """What a command reads: the texts of the turns. What else a chat may hold was refused ahead of the plan."""
     return "\n\n".join(str(ollama_message(message)["content"]) for message in chat.messages)
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 from harness._attempts import read_exchange
 from harness._candidate import Candidate
 from harness._identity import file_digest
-from harness._outcomes import REASONS
+from harness._outcomes import Status
+from harness._outcomes import reason as known_reason
 from harness._recorded import attempts_of, exchange_of
 from harness._replies import seqs_in
 from harness._session import UNFINISHED
@@ -29,7 +29,8 @@ from ledger.kinds import Fault, Import, Request, Response, Reuse, Wait
 __all__ = ["AnswerLinks"]
 
 _EVENTS = (
-    "SELECT event.seq, event.kind, event.cell, event.causes, event.body, blob.encoding, blob.data FROM main.events AS event"
+    "SELECT event.seq, event.kind, event.cell, event.causes, event.body, blob.encoding, blob.data"
+    " FROM main.events AS event"
     " LEFT JOIN main.blobs AS blob ON event.kind = 'request' AND blob.seq = event.seq"
     " AND blob.hash = event.body ->> '$.blobs.body.hash' WHERE event.run = ?"
     " AND event.kind IN ('request', 'response', 'fault', 'wait', 'reuse', 'import') AND event.cell > 0"
@@ -40,14 +41,16 @@ _ORIGIN = (
     " FROM main.events AS origin LEFT JOIN main.events AS theirs ON theirs.run = origin.run AND theirs.kind = 'cell'"
     " AND theirs.cell = origin.cell WHERE origin.seq = ?"
 )
-_MINE = "SELECT body ->> '$.identity' FROM main.events WHERE run = ? AND kind = 'cell' AND cell = ? ORDER BY seq LIMIT 1"
+_MINE = (
+    "SELECT body ->> '$.identity' FROM main.events WHERE run = ? AND kind = 'cell' AND cell = ? ORDER BY seq LIMIT 1"
+)
 _LATER = ("request", "response", "wait", "reuse", "import")
 Row = tuple[int, str, int, str, str | None, str | None, bytes | None]
 
 
 @dataclass(slots=True)
 class _Attempt:
-    """One attempt as its events come: seqs, 0 where there is none. `number` is -1 of what was taken over or imported."""
+    """One attempt by the seqs of its events, 0 for none; `number` is -1 of what was taken over or imported."""
 
     number: int
     turn: int
@@ -157,10 +160,7 @@ class AnswerLinks:
                 mine.fault = mine.fault or seq
             return
         body = typed(Fault, text, f"event {seq}")
-        known = REASONS.get(body.reason) if body.attempt is not None else None
-        if known is not None and not self.moved:
-            said, follows = (body.stage, body.domain), (str(known.stage), str(known.domain))
-            self.finder.hold("fault.reason", seq, "stage and domain", said, 0, follows, cell=cell)
+        self._reason(seq, cell, body)
         if body.attempt is None:
             return
         if mine is None:
@@ -170,9 +170,23 @@ class AnswerLinks:
             said, at = (body.attempt, body.turn), (mine.number, mine.turn)
             self.finder.hold("fault.attempt", seq, "attempt and turn", said, mine.request, at, cell=cell)
         if mine.fault:
-            self.finder.broken("fault.once", seq, "a fault of", f"event {mine.request}", mine.fault, "the one that it has",
-                               cell=cell)  # fmt: skip
+            self.finder.broken(
+                "fault.once", seq, "a fault of", f"event {mine.request}", mine.fault, "the one that it has", cell=cell
+            )
         mine.fault = mine.fault or seq
+
+    def _reason(self, seq: int, cell: int, body: Fault) -> None:
+        """A reason always has the same stage, and lies with the same; of other code's reasons nothing is said."""
+        if self.moved:
+            return
+        status: Status = "fate_unknown" if body.reason == "fate_unknown" else "error"
+        try:
+            known = known_reason(status, body.reason)
+        except LookupError:
+            self.finder.broken("fault.reason", seq, "reason", body.reason, 0, "a name of the taxonomy", cell=cell)
+            return
+        said, follows = (body.stage, body.domain), (str(known.stage), str(known.domain))
+        self.finder.hold("fault.reason", seq, "stage and domain", said, 0, follows, cell=cell)
 
     def _wait(self, row: Row, attempts: list[_Attempt]) -> None:
         seq, _, cell, _, text, _, _ = row
@@ -251,8 +265,9 @@ class AnswerLinks:
             if not self.recorded:
                 self.finder.skip("why cells were asked again, in runs of releases that recorded no resume")
                 return
-            self.finder.broken("request.again", seq, "asked again", "no wait and no resume", last.ended, "a reason",
-                               cell=cell)  # fmt: skip
+            self.finder.broken(
+                "request.again", seq, "asked again", "no wait and no resume", last.ended, "a reason", cell=cell
+            )
             return
         if any(asked):
             return
@@ -282,5 +297,3 @@ class AnswerLinks:
             return self.ledger.blob(seq, "body")
         except NotFound:
             return None
-
-

@@ -52,7 +52,7 @@ def _short(text: str) -> str:
 
 @dataclass
 class Finder:
-    """Gathers what one check finds; `not_held` are sentences on links that the ledger is too old, or too bare, to hold."""
+    """Gathers what one check finds; `not_held` says which links this ledger is too old, or too bare, to hold."""
 
     run: str = ""
     found: list[Broken] = field(default_factory=list[Broken])

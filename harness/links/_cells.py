@@ -67,9 +67,7 @@ class CellLinks:
                     suite=plan.suite, input_digest=body.input, candidate=whose, arm=body.arm, epoch=body.epoch,
                     twin=body.twin, key=key,
                 )  # fmt: skip
-                self.finder.hold(
-                    "cell.identity", seq, "identity", body.identity, self.planned.seq, follows, cell=cell
-                )
+                self.finder.hold("cell.identity", seq, "identity", body.identity, self.planned.seq, follows, cell=cell)
             if row is not None and self._is_the_case(seq, cell, body, row):
                 self.kept[cell] = row.kept
             self._arm(seq, cell, body)
@@ -80,7 +78,9 @@ class CellLinks:
         kept, plan = row.kept, self.planned
         said: tuple[Any, ...] = (body.fixture, body.case, body.candidate, body.epoch)
         follows = (kept.fixture, kept.frozen.case.id, row.candidate.label, row.epoch)
-        held = self.finder.hold("cell.product", seq, "fixture, case, candidate, epoch", said, plan.seq, follows, cell=cell)
+        held = self.finder.hold(
+            "cell.product", seq, "fixture, case, candidate, epoch", said, plan.seq, follows, cell=cell
+        )
         if (body.fixture, body.case) != follows[:2]:
             return False
         frozen = kept.frozen

@@ -26,7 +26,9 @@ _PLANS = "SELECT seq, causes, body FROM main.events WHERE run = ? AND kind = 'pl
 _ACCEPTS = "SELECT seq, body FROM main.events WHERE run = ? AND kind = 'accept' AND body IS NOT NULL ORDER BY seq"
 _CLOSES = "SELECT seq FROM main.events WHERE run = ? AND kind = 'close' ORDER BY seq"
 _RESUMES = "SELECT seq, body ->> '$.retry' FROM main.events WHERE run = ? AND kind = 'resume' ORDER BY seq"
-_EVIDENCE = "SELECT kind, min(seq) FROM main.events WHERE run = ? AND kind IN ('request', 'import') AND cell > 0 GROUP BY kind"
+_EVIDENCE = (
+    "SELECT kind, min(seq) FROM main.events WHERE run = ? AND kind IN ('request', 'import') AND cell > 0 GROUP BY kind"
+)
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,12 @@ class _Run:
         self._via(self.plan)
         moved = dict(self.plan.code) != dict(code_digests())
         requests = RequestLinks(planned, self.finder, self._addresses(self.plan), moved)
+        closes = [seq for (seq,) in self.ledger.sql(_CLOSES, (self.run,))]
+        resumes = {seq: _words(retry) for seq, retry in self.ledger.sql(_RESUMES, (self.run,))}
+        recorded = self.plan.version >= 2
         AnswerLinks(
-            self.ledger, self.finder, self.run, cells, requests, [seq for (seq,) in self.ledger.sql(_CLOSES, (self.run,))],
-            {seq: _words(retry) for seq, retry in self.ledger.sql(_RESUMES, (self.run,))},
-            self.plan.version >= 2, moved,
-        ).check()  # fmt: skip
+            self.ledger, self.finder, self.run, cells, requests, closes, resumes, recorded=recorded, moved=moved
+        ).check()
         if requests.masked:
             self.finder.skip(f"what masked bytes of {requests.masked} requests were")
         check_causes(self.ledger, self.run, self.finder, judged=bool(self.plan.grades))
@@ -120,7 +123,7 @@ class _Run:
         return found
 
     def _done(self) -> RunLinks:
-        own = {freeze for freeze in self.causes}
+        own = set(self.causes)
         freezes = [each for each in self.frozen.finder.found if each.event in own]
         found = sorted([*freezes, *self.finder.found], key=lambda each: each.event)
         return RunLinks(self.run, tuple(found), tuple(self.finder.not_held))

@@ -34,11 +34,15 @@ def check_tallies(ledger: Ledger, run: str, plan: Plan, finder: Finder) -> dict[
         for each in body.metrics:
             at = f"{each.metric} of {each.candidate}"
             if not each.n <= each.planned or (each.k is not None and not each.k <= each.n):
-                finder.broken("tally.metrics", seq, at, f"{each.k}/{each.n} of {each.planned}", seq, "k <= n <= planned")
+                finder.broken(
+                    "tally.metrics", seq, at, f"{each.k}/{each.n} of {each.planned}", seq, "k <= n <= planned"
+                )
     return found
 
 
-def check_closes(ledger: Ledger, run: str, plan: tuple[int, Plan], tallies: Mapping[int, Tally], finder: Finder) -> None:
+def check_closes(
+    ledger: Ledger, run: str, plan: tuple[int, Plan], tallies: Mapping[int, Tally], finder: Finder
+) -> None:
     """Hold every close of a run to what stood when it was written."""
     at, planned = plan
     for seq, causes, text in ledger.sql(_CLOSES, (run,)):

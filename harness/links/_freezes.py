@@ -136,7 +136,9 @@ class Freezes:
             rows: list[dict[str, Any]] = [json.loads(line) for line in listed.split(b"\n") if line]
             said = [(row["id"], row["line"], row["input"], row["gold"]) for row in rows]
         except (ValueError, KeyError, TypeError):
-            self.finder.broken("freeze.cases", seq, "the blob cases", "lines that are no cases", seq, "id, line, digests")
+            self.finder.broken(
+                "freeze.cases", seq, "the blob cases", "lines that are no cases", seq, "id, line, digests"
+            )
             return
         self.finder.hold("freeze.cases", seq, "cases in the blob cases", len(said), seq, len(cases))
         for (name, line, given, gold), each in zip(said, cases, strict=False):

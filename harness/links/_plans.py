@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
-from harness._candidate import Candidate
+from harness._candidate import Candidate, Protocol
 from harness._errors import HarnessError
 from harness._filter import filters_text, fits_all, read_filters
 from harness._given import Given, read_given
@@ -104,8 +104,13 @@ class PlanLinks:
             return None
         try:
             made = Candidate(
-                planned.label, planned.protocol, planned.model, planned.parameters, planned.stream, planned.base_url
-            )  # type: ignore[arg-type]
+                planned.label,
+                cast("Protocol", planned.protocol),
+                planned.model,
+                planned.parameters,
+                planned.stream,
+                planned.base_url,
+            )
             return made.with_prompt(prompt)
         except HarnessError:
             return None
@@ -205,7 +210,9 @@ class PlanLinks:
         for each in self.plan.candidates:
             found = listed.find(each.label)
             follows = found.as_body() if found is not None else {}
-            self.finder.hold("plan.price", self.seq, f"the price of {each.label}", each.price, self.plan.prices, follows)
+            self.finder.hold(
+                "plan.price", self.seq, f"the price of {each.label}", each.price, self.plan.prices, follows
+            )
 
     # Which cases, and how many
 
@@ -215,7 +222,9 @@ class PlanLinks:
         try:
             conditions = read_filters(given.filters) if given is not None else ()
         except HarnessError:
-            self.finder.broken("plan.filter", self.seq, "filter", plan.filter, self.seq, "conditions that can't be read")
+            self.finder.broken(
+                "plan.filter", self.seq, "filter", plan.filter, self.seq, "conditions that can't be read"
+            )
             return None
         if plan.filter and not conditions:
             self.finder.skip("which cases a filter kept, in a plan that doesn't say how it was asked for")
@@ -252,7 +261,7 @@ def arm_of(plan: Plan, fixture: str) -> str | None:
     """The arm that a plan gives the cells of a fixture; None where its cells alone tell (plans of schema 1)."""
     if not plan.arms:
         return ""
-    by_suite = getattr(plan, 'suite_arms', None)
+    by_suite = getattr(plan, "suite_arms", None)
     if by_suite is not None:
         names = [by_suite.get(each.name, "") for each in plan.fixtures]
         if list(dict.fromkeys(filter(None, names))) == plan.arms:

@@ -61,8 +61,9 @@ class RequestLinks:
         try:
             chat = entry.messages(made.prompt, kept.frozen.case.input)
         except ValueError:
-            self.finder.broken("request.text", seq, "the case", kept.frozen.case.id, kept.freeze, "one that can be asked",
-                               cell=cell)  # fmt: skip
+            self.finder.broken(
+                "request.text", seq, "the case", kept.frozen.case.id, kept.freeze, "one that can be asked", cell=cell
+            )
             return
         self._body(seq, cell, request, body, made, chat, planned, kept)
 
@@ -107,7 +108,9 @@ class RequestLinks:
             link, rests = _LINK_OF.get(name, "request.parameters"), kept.freeze if name == "text" else self.planned.seq
             self.finder.broken(link, seq, name, one, rests, other, cell=cell)
         elif not self.moved:
-            self.finder.broken("request.bytes", seq, "the layout of its body", said, self.planned.seq, follows, cell=cell)
+            self.finder.broken(
+                "request.bytes", seq, "the layout of its body", said, self.planned.seq, follows, cell=cell
+            )
 
 
 _LINK_OF = {"model": "request.model", "text": "request.text"}
@@ -185,12 +188,9 @@ def _parts(content: Any) -> list[Any]:
     return [_part(each) for each in parts]
 
 
-def _part(part: Any) -> Any:
-    if isinstance(part, dict):
-        found = cast("dict[str, Any]", part)
-        if set(found) == {"type", "text"}:
-            return found["text"]
-    return part
+def _part(part: object) -> object:
+    found = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    return found["text"] if set(found) == {"type", "text"} else cast("object", part)
 
 
 def _difference(said: Mapping[str, Any], follows: Mapping[str, Any], *, masked: bool) -> tuple[str, Any, Any]:

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from harness._errors import UsageError
-from harness._replay_check import check_run, check_runs, deep
+from harness._replay_check import check_run, check_runs
 from harness._rescore import rescore_run
+from harness.links import deep
 from ledger import Draft, Event, Ledger
 from ledger.kinds import Reuse
 from tests.harness.answered import (

@@ -13,8 +13,9 @@ import pytest
 
 from harness._errors import HarnessError
 from harness._flips import flips_between
-from harness._replay_check import check_run, deep
+from harness._replay_check import check_run
 from harness._rescore import find_rule_sets, rescore_run
+from harness.links import deep
 from ledger import Ledger, LedgerError
 from tests.harness.answered import FENCED, OPEN, UNASKED, Down, answered_run, rules_of
 
