@@ -9,8 +9,8 @@ What a judge's grades came to in the run that they joined is held against the ju
 An event must also rest on what stood for its cell by then, its cell must be one that the plan has, and a tally must
 name the freeze of its rule set: else the bytes would be right, and the wrong ones.
 
-What rests on something withheld can't be checked and is counted apart, but for what follows from a parse that is still
-shown; so is a cell that ended in a fault of the
+What rests on something withheld can't be checked and is counted apart, unless it doesn't even follow from the parse that
+is still shown; so is a cell that ended in a fault of the
 harness itself, where this code gets further: that says nothing about what was derived.
 """
 
@@ -292,10 +292,12 @@ class _Check:
             )
             return
         again = self._of_the_parse(cell, event, rules.rules, entry)
-        if again is None:
-            rules.withheld += 1
+        other = again and difference_of(self.ledger, self.run, event, again, cell.place.case[1], rules.label)
+        if other:
+            rules.note(other)
         else:
-            rules.note(difference_of(self.ledger, self.run, event, again, cell.place.case[1], rules.label))
+            # It follows from the parse, and nobody can say whether that follows from the reply.
+            rules.withheld += 1
 
     def _of_the_parse(
         self, cell: _Cell, event: Recorded, rules: RuleSet, entry: Stages

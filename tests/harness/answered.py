@@ -14,11 +14,12 @@ from harness._derive import Reply
 from harness._freeze import Frozen, freeze_suite
 from harness._plan import PlannedRun, plan_run
 from harness._rules import RuleSet, load_rules
+from harness._session import UNFINISHED
 from harness._suite import Suite, load_suite
 from harness._tally import tally_draft
 from harness.parse import Wire
 from ledger import Draft, Event, Ledger, new_run_id
-from ledger.kinds import Close, Fault, Request, Response, Score
+from ledger.kinds import Close, Fault, Request, Response, Score, Tally
 from tests.harness.test_run import perfect
 
 __all__ = [
@@ -140,10 +141,22 @@ def ask_again(ledger: Ledger, made: Answered, cell: int, what: object, attempt: 
 
 
 def close(ledger: Ledger, made: Answered) -> None:
+    """Tally and close as a session does."""
+    tallies: list[int] = []
+    outcomes: dict[str, dict[str, int]] = {}
     for rules in made.rules:
-        ledger.append(tally_draft(made.planned, rules, made.scores[rules.label], made.frozen.rules[rules.label]))
-    body = Close(status="complete", planned=len(made.planned.measurements), asked=0, outcomes={}, reason="")
-    ledger.append(Draft(body, run=made.run, causes=[made.planned.plan]))
+        draft = tally_draft(made.planned, rules, made.scores[rules.label], made.frozen.rules[rules.label])
+        assert isinstance(draft.body, Tally)
+        outcomes[rules.label] = dict(draft.body.outcomes)
+        tallies += [event.seq for event in ledger.append(draft)]
+    scores = [(cell, score.status) for each in made.scores.values() for cell, score in each.items()]
+    failed = any(status in UNFINISHED for _, status in scores)
+    body = Close(
+        status="incomplete" if failed else "partial" if made.planned.partial else "complete",
+        planned=len(made.planned.measurements), asked=len({cell for cell, status in scores if status != "not_asked"}),
+        outcomes=outcomes, reason="",
+    )  # fmt: skip
+    ledger.append(Draft(body, run=made.run, causes=[made.planned.plan, *tallies]))
 
 
 def events_of(ledger: Ledger, after: int) -> list[tuple[object, ...]]:
