@@ -88,7 +88,7 @@ class _Run:
         requests = RequestLinks(planned, self.finder, self._addresses(self.plan), moved)
         closes = [seq for (seq,) in self.ledger.sql(_CLOSES, (self.run,))]
         resumes = {seq: _words(retry) for seq, retry in self.ledger.sql(_RESUMES, (self.run,))}
-        recorded = self.plan.version >= 2
+        recorded = self.plan.suite_arms is not None
         AnswerLinks(
             self.ledger, self.finder, self.run, cells, requests, closes, resumes, recorded=recorded, moved=moved
         ).check()

@@ -261,7 +261,7 @@ def arm_of(plan: Plan, fixture: str) -> str | None:
     """The arm that a plan gives the cells of a fixture; None where its cells alone tell (plans of schema 1)."""
     if not plan.arms:
         return ""
-    by_suite = getattr(plan, "suite_arms", None)
+    by_suite = plan.suite_arms
     if by_suite is not None:
         names = [by_suite.get(each.name, "") for each in plan.fixtures]
         if list(dict.fromkeys(filter(None, names))) == plan.arms:

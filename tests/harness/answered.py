@@ -17,6 +17,7 @@ from harness._rules import RuleSet, load_rules
 from harness._session import UNFINISHED
 from harness._suite import Suite, load_suite
 from harness._tally import tally_draft
+from harness.engines import expected_body, expected_url, request_bytes
 from harness.parse import Wire
 from ledger import Draft, Event, Ledger, new_run_id
 from ledger.kinds import Close, Fault, Request, Response, Score, Tally
@@ -77,7 +78,8 @@ def answered_run(
     wasn't answered, and there is neither tally nor close: the process was killed."""
     suite, fixtures = load_suite("authority/v0", ROOT)
     sets = [load_rules(suite, each) if isinstance(each, str) else each for each in rules]
-    candidate = Candidate("openai/m", "openai", "m", {"temperature": 0}).with_prompt(suite.prompt_file)
+    candidate = Candidate("openai/m", "openai", "m", {"temperature": 0}, base_url="http://127.0.0.1:1/v1")
+    candidate = candidate.with_prompt(suite.prompt_file)
     frozen = freeze_suite(ledger, suite, fixtures, sets)
     run = new_run_id()
     planned = plan_run(
@@ -97,8 +99,11 @@ def answer(ledger: Ledger, made: Answered, cell: int, what: object, *, closed: b
     stages, case = made.suite.stage_functions, measurement.case
     request: Event | None = None
     if what != UNASKED:
-        body = Request(attempt=attempt, turn=0, method="POST", url="http://127.0.0.1:1/v1", headers=[])
-        draft = Draft(body, run=made.run, cell=cell, causes=[measurement.seq], blobs={"body": b"{}"})
+        candidate = measurement.candidate
+        sent = request_bytes(expected_body(candidate, stages.messages(candidate.prompt, case.input)))
+        url = expected_url(candidate.protocol, candidate.base_url)
+        body = Request(attempt=attempt, turn=0, method="POST", url=url, headers=[])
+        draft = Draft(body, run=made.run, cell=cell, causes=[measurement.seq], blobs={"body": sent})
         (request,) = ledger.append(draft)
     if what in (UNASKED, OPEN) or request is None:
         for rules in made.rules if closed else ():
