@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.forgeries import asked, frozen
+from tests.forgeries import answered, asked, cells, claims, derived, frozen, plans
 from tests.forgeries.table import FORGERIES
 
-__all__ = ["FORGERIES", "asked", "frozen"]
+__all__ = ["FORGERIES", "answered", "asked", "cells", "claims", "derived", "frozen", "plans"]

@@ -1,43 +1,14 @@
-"""Forgeries of cells, of what was asked for them, and of what came."""
+"""Forgeries of what was asked: the request of a cell, and why it was asked again."""
 
 from __future__ import annotations
 
 import json
 
-from tests.forgeries.meaning import identify, keyed, mark_right, recount, reply_with, run_of
+from tests.forgeries.meaning import recount, reply_with, run_of
 from tests.forgeries.retold import Fact, Retold
 from tests.forgeries.table import forgery
 
 Pair = tuple[Fact, Fact]
-
-
-@forgery("cell.case", "plain")
-def one_case_six_times(story: Retold) -> Pair:
-    """One case was asked six times of each model, and is counted as six."""
-    for cell in story.all("cell"):
-        first = story.one("cell", cell=1 if cell.cell <= 6 else 7)
-        for name in ("case", "input", "gold", "identity"):
-            cell[name] = first[name]
-        story.one("request", cell=cell.cell).blobs["body"] = story.one("request", cell=first.cell).data("body")
-    mark_right(story, run_of(story))
-    return story.one("cell", cell=2), story.one("plan")
-
-
-@forgery("cell.gold", "plain")
-def gold_of_a_cell_exchanged(story: Retold) -> Pair:
-    """A cell carries the digest of another gold than its case has."""
-    cell = story.one("cell", cell=2)
-    cell["gold"] = keyed(story, "Ulm")
-    return cell, story.frozen("fixture")
-
-
-@forgery("cell.input", "plain")
-def input_of_a_cell_exchanged(story: Retold) -> Pair:
-    """A cell carries the digest of another input than its case has."""
-    cell = story.one("cell", cell=2)
-    cell["input"] = keyed(story, "Where does the Danube end?")
-    identify(story, cell)
-    return cell, story.frozen("fixture")
 
 
 @forgery("request.model", "plain")
@@ -56,6 +27,23 @@ def asked_hotter(story: Retold) -> Pair:
     return request, story.one("plan")
 
 
+@forgery("request.parameters", "plain")
+def asked_with_more_than_was_planned(story: Retold) -> Pair:
+    """A request has a parameter that the plan's candidate hasn't: a seed that was tried out before."""
+    request = story.one("request", cell=3)
+    request.edit(seed=11)
+    return request, story.one("plan")
+
+
+@forgery("request.parameters", "looked_up")
+def asked_hotter_in_another_protocol(story: Retold) -> Pair:
+    """The options of a request to an Ollama server are others than the plan's."""
+    request = story.one("request", cell=3)
+    options = json.loads(request.data("body"))["options"]
+    request.edit(options={**options, "temperature": 1.5})
+    return request, story.one("plan")
+
+
 @forgery("request.address", "plain")
 def asked_elsewhere(story: Retold) -> Pair:
     """A request went to another server than the plan says."""
@@ -64,44 +52,144 @@ def asked_elsewhere(story: Retold) -> Pair:
     return request, story.one("plan")
 
 
+@forgery("request.address", "accepted")
+def moved_before_it_was_accepted(story: Retold) -> Pair:
+    """A request went to the new address ahead of the person's acceptance of it."""
+    early, late = story.one("request", cell=2), story.last("request")
+    assert early["url"] != late["url"]
+    early["url"] = late["url"]
+    return early, story.one("plan")
+
+
 @forgery("request.text", "plain")
 def asked_with_a_hint(story: Retold) -> Pair:
     """A request tells the model the answer; the frozen case and prompt don't."""
     request = story.one("request", cell=2)
-    asked = json.loads(request.data("body"))["messages"]
-    asked[-1]["content"] += " (Arles.)"
-    request.edit(messages=asked)
+    messages = json.loads(request.data("body"))["messages"]
+    messages[-1]["content"] += " (Arles.)"
+    request.edit(messages=messages)
+    return request, story.frozen("fixture")
+
+
+@forgery("request.text", "plain")
+def asked_under_another_prompt(story: Retold) -> Pair:
+    """A request has another system prompt than the frozen one."""
+    request = story.one("request", cell=2)
+    messages = json.loads(request.data("body"))["messages"]
+    messages[0]["content"] = "You know every river. One word."
+    request.edit(messages=messages)
+    return request, story.frozen("fixture")
+
+
+@forgery("request.text", "judged")
+def judge_shown_another_answer(story: Retold) -> Pair:
+    """A judge was shown another answer than the one that was given."""
+    request = story.one("request", run_of(story, 2), 2)
+    request.blobs["body"] = request.data("body").replace(b"Ulm", b"Arles")
+    assert b"Arles" in request.data("body")
+    return request, story.all("freeze")[-2]
+
+
+@forgery("request.bytes", "plain")
+def asked_in_other_bytes(story: Retold) -> Pair:
+    """A request's bytes are laid out otherwise than this very code does it."""
+    request = story.one("request", cell=2)
+    request.blobs["body"] = json.dumps(json.loads(request.data("body")), indent=1, sort_keys=True).encode()
+    return request, story.one("plan")
+
+
+@forgery("request.attempt", "plain")
+def earlier_attempts_left_out(story: Retold) -> Pair:
+    """A cell's first request says that it is the third attempt: two were left out."""
+    request = story.one("request", cell=2)
+    request["attempt"] = story.one("response", cell=2)["attempt"] = 2
     return request, story.one("cell", cell=2)
 
 
-@forgery("response.once", "plain")
-def second_answer_counts(story: Retold) -> Pair:
-    """A request has two responses: a wrong one, then the right one, which counts."""
-    first = story.one("response", cell=2)
-    second = first.another()
-    reply_with(story, second, "Arles")
+@forgery("request.turn", "plain")
+def second_turn_of_a_talk(story: Retold) -> Pair:
+    """A request says that it is a later turn of a talk, of which there is no earlier one."""
+    request = story.one("request", cell=2)
+    request["turn"] = story.one("response", cell=2)["turn"] = 1
+    return request, story.one("cell", cell=2)
+
+
+@forgery("request.again", "plain")
+def asked_until_right(story: Retold) -> Pair:
+    """After a readable wrong answer the cell was asked again, and nobody had asked for that."""
+    again = _asked_again(story, run_of(story), 2, "Arles")
+    return again, story.one("response", cell=2)
+
+
+@forgery("request.again", "retried")
+def asked_again_for_another_reason(story: Retold) -> Pair:
+    """A resume asked for cut answers again, and a whole but wrong one was asked again with them."""
+    run, second = run_of(story), story.all("resume")[-1] if story.all("resume") else story.all("close")[-2]
+    again = _asked_again(story, run, 2, "Arles", after=second)
+    return again, story.one("response", cell=2)
+
+
+@forgery("request.open", "plain")
+def asked_twice_at_once(story: Retold) -> Pair:
+    """A second request of a cell was sent while the first was open; the first answer was thrown away."""
+    first = story.one("request", cell=2)
+    second = first.another(attempt=1)
     story.insert(first, second)
-    parse = story.one("parse", cell=2)
-    parse.causes = [second.mark if cause == first.mark else cause for cause in parse.causes]
-    parse["value"], parse["span"] = '"Arles"', [[0, 5]]
-    mark_right(story, run_of(story), 2)
+    response = story.one("response", cell=2)
+    response["attempt"], response.causes = 1, [second.mark]
     return second, first
 
 
-@forgery("response.after_answer", "plain")
-def asked_until_right(story: Retold) -> Pair:
-    """After a readable wrong answer the cell was asked again, and nobody had asked for that."""
-    cell = story.one("cell", cell=2)
-    score = story.one("score", cell=2)
-    request = story.one("request", cell=2)
-    again = request.another(attempt=1)
-    response = story.one("response", cell=2).another(attempt=1, causes=[again.mark])
-    reply_with(story, response, "Arles")
-    old = story.one("parse", cell=2)
-    parse = old.another(value='"Arles"', span=[[0, 5]], causes=[*old.causes[:-1], response.mark])
-    confirm = story.one("confirm", cell=2).another(causes=[parse.mark])
-    scored = score.another(causes=[cell.mark, confirm.mark])
-    story.insert(score, again, response, parse, confirm, scored)
-    scored.update(outcome="correct", metrics={"correct": 1}, verdict="match")
+@forgery("request.after_close", "plain")
+def asked_after_the_close(story: Retold) -> Pair:
+    """A cell was asked again once the run had been closed, and nothing had opened it."""
+    close = story.one("close")
+    facts = _attempt_of(story, run_of(story), 2, "Arles")
+    story.insert(close, *facts)
+    tally = story.one("tally").another()
+    story.insert(facts[-1], tally, close.another(causes=[story.one("plan").mark, tally.mark]))
     recount(story, run_of(story))
-    return response, story.one("response", cell=2)
+    return facts[0], close
+
+
+@forgery("wait.why", "resumed")
+def waited_for_another_reason(story: Retold) -> Pair:
+    """A wait gives another reason than the reply that was waited for."""
+    wait = story.last("wait")
+    wait["why"] = "rate_limit"
+    return wait, story.by(max(wait.causes))
+
+
+@forgery("wait.attempt", "resumed")
+def waited_for_another_attempt(story: Retold) -> Pair:
+    """A wait names another attempt than the one that it follows."""
+    wait = story.last("wait")
+    wait["attempt"] = 4
+    return wait, story.by(min(wait.causes))
+
+
+def _attempt_of(story: Retold, run: str, number: int, text: str) -> list[Fact]:
+    """Another attempt of a cell, with an answer and all that is derived of it."""
+    cell, request, response, parse, confirm, score = (
+        story.one(kind, run, number) for kind in ("cell", "request", "response", "parse", "confirm", "score")
+    )
+    attempt = 1 + story.last("request", run, number)["attempt"]
+    again = request.another(attempt=attempt)
+    reply = response.another(attempt=attempt, causes=[again.mark])
+    reply_with(story, reply, text)
+    read = parse.another(
+        value=json.dumps(text), span=[[0, len(text)]],
+        causes=[reply.mark if cause == response.mark else cause for cause in parse.causes],
+    )  # fmt: skip
+    held = confirm.another(causes=[read.mark])
+    scored = score.another(
+        outcome="correct", metrics={"correct": 1}, verdict="match", causes=[cell.mark, held.mark]
+    )  # fmt: skip
+    return [again, reply, read, held, scored]
+
+
+def _asked_again(story: Retold, run: str, number: int, text: str, *, after: Fact | None = None) -> Fact:
+    facts = _attempt_of(story, run, number, text)
+    story.insert(after or story.one("score", run, number), *facts)
+    recount(story, run)
+    return facts[0]

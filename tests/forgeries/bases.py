@@ -18,11 +18,14 @@ from tempfile import mkdtemp
 import harness.cli
 import ledger.cli
 from ledger.cli import run_app
+from tests.harness.imports.artifacts import CASES as CASES_ELSEWHERE
+from tests.harness.imports.artifacts import fixture, put, sample
 from tests.harness.models import Answer, ModelServer, model_server
 from tests.ledger.ledgers import settle
 
 __all__ = ["BASES", "CASES", "Lab", "base", "clean_environ", "ferryman", "made_by", "rows_of"]
 
+ROOT = Path(__file__).resolve().parents[2]
 CASES: Mapping[str, tuple[str, str, str]] = {
     "rhine": ("Where does the Rhine end?", "Hoek", "west"),
     "rhone": ("Where does the Rhone end?", "Arles", "south"),
@@ -316,6 +319,65 @@ def decided(lab: Lab) -> None:
     )  # fmt: skip
 
 
+def priced(lab: Lab) -> None:
+    """With a frozen price list, and a budget that ended the run; a resume without one went on."""
+    prices = lab.folder / "prices.toml"
+    prices.write_text(
+        '["openai/oar"]\ninput = "1000"\noutput = "2000"\ncurrency = "EUR"\nsource = "made up"\nas_of = "2026-11-01"\n'
+    )
+    with model_server(ferryman) as server:
+        lab.run(server, "--prices", prices, "--max-cost", "0.04EUR", expect=3)
+        lab.call("harness", "resume", "latest", "--max-cost", "none")
+
+
+def foreign(lab: Lab) -> None:
+    """Runs that another project recorded, in a form of its own."""
+    shutil.copytree(ROOT / "fixtures" / "authority", lab.folder / "fixtures" / "authority")
+    cases, runs = put(lab.folder / "v0.json", fixture(CASES_ELSEWHERE)), put(lab.folder / "runs.json", sample())
+    lab.call("harness", "import", "memory-authority-auditor", runs, "--fixture", cases)
+
+
+def looked_up(lab: Lab) -> None:
+    """Before the run, its server was asked for its version and its models."""
+
+    def tell(path: str) -> object:
+        if path.endswith("/api/version"):
+            return {"version": "0.99"}
+        return {"models": [{"name": "oar:latest", "model": "oar:latest", "digest": "ab" * 32}]}
+
+    with model_server(ferryman, tell=tell) as server:
+        more = ("-M", "max_tokens=9", "--temperature", 0.5)
+        lab.call("harness", "run", lab.suite, "--engine", "ollama/oar", "--base-url", server.url, *more)
+
+
+def retried(lab: Lab) -> None:
+    """Two answers were cut; a resume asked for them again, twice."""
+    cuts = ["Elbe", "Oder", "Elbe"]
+
+    def answer(prompt: str) -> Answer:
+        cut = next((each for each in cuts if each in prompt), None)
+        if cut is None:
+            return ferryman(prompt)
+        cuts.remove(cut)
+        choice = {"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": "Cux"}}
+        return Answer(body=json.dumps({"id": "c", "model": "oar-1", "choices": [choice]}).encode())
+
+    with model_server(answer) as server:
+        lab.run(server)
+        lab.call("harness", "resume", "latest", "--retry-outcomes", "truncated")
+        lab.call("harness", "resume", "latest", "--retry-outcomes", "truncated")
+
+
+def accepted(lab: Lab) -> None:
+    """The server moved house in the middle, and a person accepted it."""
+    with model_server(lambda prompt: Answer(status=500, body=b"{}") if "Po " in prompt else ferryman(prompt)) as server:
+        lab.run(server, "--max-retries", 0, expect=3)
+    with model_server(ferryman) as server:
+        lab.call(
+            "harness", "resume", "latest", "--base-url", server.openai, "--accept", "endpoint", "--reason", "it moved",
+        )  # fmt: skip
+
+
 def probed(lab: Lab) -> None:
     """One question, outside any suite."""
     with model_server(ferryman) as server:
@@ -349,6 +411,7 @@ BASES: Mapping[str, Callable[[Lab], None]] = {
     make.__name__: make
     for make in (
         plain, resumed, filtered, armed, reused, judged, labelled, imported, redacted, decided, probed, rescored,
+        priced, foreign, looked_up, retried, accepted,
     )
 }  # fmt: skip
 

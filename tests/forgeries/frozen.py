@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.forgeries.meaning import digest_of_file, keyed, mark_right, recount, run_of
+from tests.forgeries.meaning import digest_of_file, identify, keyed, mark_right, run_of
 from tests.forgeries.retold import Fact, Retold
 from tests.forgeries.table import forgery
 
@@ -91,44 +91,50 @@ def one_id_for_two_cases(story: Retold) -> Pair:
     return fixture, fixture
 
 
-@forgery("freeze.jsonl", "imported")
+@forgery("freeze.identity", "plain")
+def fixture_known_as_another(story: Retold) -> Pair:
+    """A fixture's identity is another than the digest of its file."""
+    fixture = story.frozen("fixture")
+    fixture["identity"] = digest_of_file(b"another")
+    return fixture, fixture
+
+
+@forgery("freeze.cases", "plain")
+def list_of_cases_short(story: Retold) -> Pair:
+    """The list of a fixture's cases lacks one that its file has."""
+    fixture = story.frozen("fixture")
+    fixture.put_lines("cases", fixture.lines("cases")[:-1])
+    return fixture, fixture
+
+
+@forgery("freeze.jsonl", "foreign")
 def foreign_cases_retold(story: Retold) -> Pair:
-    """The cases that scoring reads aren't made of the foreign file that is frozen beside them."""
-    raise NotImplementedError
-
-
-@forgery("plan.labels", "plain")
-def two_models_one_name(story: Retold) -> Pair:
-    """Both candidates have one label, so that two models are counted as one."""
-    plan = story.one("plan")
-    plan["candidates"][1]["label"] = plan["candidates"][0]["label"]
+    """The cases that scoring reads aren't those of the foreign file that is frozen beside them."""
+    fixture = story.frozen("fixture")
+    rows, listed = fixture.lines("jsonl"), fixture.lines("cases")
+    rows[2]["input"]["text"] += "3. Nothing else is said.\n"
+    listed[2]["input"] = keyed(story, rows[2]["input"])
+    listed[2]["line"] = 3
+    fixture.put_lines("jsonl", rows)
+    fixture.put_lines("cases", listed)
     for cell in story.all("cell"):
-        cell["candidate"] = plan["candidates"][0]["label"]
-    tally = story.one("tally")
-    tally["metrics"] = [{**tally["metrics"][0], "k": 6, "n": 12, "planned": 12}]
-    return plan, plan
+        if cell["case"] == rows[2]["id"]:
+            cell["input"] = listed[2]["input"]
+            identify(story, cell)
+    return fixture, fixture
 
 
-@forgery("plan.planned", "plain")
-def half_was_planned(story: Retold) -> Pair:
-    """The plan says that three cells of each candidate were planned for the metric; there are six."""
-    plan = story.one("plan")
-    plan["rules"][0]["metrics"][0]["planned"] = 3
-    for metric in story.one("tally")["metrics"]:
-        metric["planned"] = 3
-    return plan, story.frozen("fixture")
+@forgery("freeze.digest", "priced")
+def prices_exchanged(story: Retold) -> Pair:
+    """The frozen price list isn't the file that its digest stands for."""
+    prices = story.frozen("prices")
+    prices.blobs["file"] = prices.data("file").replace(b'"2000"', b'"2001"')
+    return prices, prices
 
 
-@forgery("plan.product", "plain")
-def failures_never_planned(story: Retold) -> Pair:
-    """The cells that came out wrong were never planned, and neither limit nor filter says why."""
-    plan, tally, close = story.one("plan"), story.one("tally"), story.one("close")
-    keep = [cell.cell for cell in story.all("cell") if story.one("score", cell=cell.cell)["outcome"] == "correct"]
-    story.drop(*(fact for fact in story.facts if fact.cell and fact.cell not in keep))
-    for fact in story.facts:
-        fact.cell = keep.index(fact.cell) + 1 if fact.cell else 0
-    plan["cells"] = close["asked"] = len(keep)
-    plan["rules"][0]["metrics"][0]["planned"] = 3
-    recount(story, plan.run)
-    assert [metric["planned"] for metric in tally["metrics"]] == [3, 3]
-    return plan, story.frozen("fixture")
+@forgery("freeze.digest", "decided")
+def prediction_after_the_fact(story: Retold) -> Pair:
+    """What was predicted isn't what was frozen before the run."""
+    prediction = story.frozen("prediction")
+    prediction.blobs["file"] = prediction.data("file").replace(b"1/3", b"3/6")
+    return prediction, prediction

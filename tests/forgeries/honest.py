@@ -91,34 +91,6 @@ def killed_and_resumed(lab: Lab) -> None:
         lab.call("harness", "resume", "latest")
 
 
-def retried(lab: Lab) -> None:
-    """Two answers were cut; a resume asked for them again, twice."""
-    cuts = ["Elbe", "Oder", "Elbe"]
-
-    def answer(prompt: str) -> Answer:
-        cut = next((each for each in cuts if each in prompt), None)
-        if cut is None:
-            return ferryman(prompt)
-        cuts.remove(cut)
-        choice = {"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": "Cux"}}
-        return Answer(body=json.dumps({"id": "c", "model": "oar-1", "choices": [choice]}).encode())
-
-    with model_server(answer) as server:
-        lab.run(server)
-        lab.call("harness", "resume", "latest", "--retry-outcomes", "truncated")
-        lab.call("harness", "resume", "latest", "--retry-outcomes", "truncated")
-
-
-def accepted(lab: Lab) -> None:
-    """The server moved house in the middle, and a person accepted it."""
-    with model_server(lambda prompt: Answer(status=500, body=b"{}") if "Po " in prompt else ferryman(prompt)) as server:
-        lab.run(server, "--max-retries", 0, expect=3)
-    with model_server(ferryman) as server:
-        lab.call(
-            "harness", "resume", "latest", "--base-url", server.openai, "--accept", "endpoint", "--reason", "it moved",
-        )  # fmt: skip
-
-
 def broken_server(lab: Lab) -> None:
     """Everything went wrong that a retry may mend, and some that it may not."""
     seen: dict[str, int] = {}
@@ -161,18 +133,11 @@ def streamed(lab: Lab) -> None:
         lab.run(server, "--stream")
 
 
-def other_protocols(lab: Lab) -> None:
-    """An SDK wrote the requests, and a server of another protocol was asked for its models."""
-
-    def tell(path: str) -> object:
-        if path.endswith("/api/version"):
-            return {"version": "0.99"}
-        return {"models": [{"name": "oar:latest", "model": "oar:latest", "digest": "ab" * 32}]}
-
-    with model_server(ferryman, tell=tell) as server:
-        for engine in ("anthropic/oar", "ollama/oar"):
-            more = ("-M", "max_tokens=9", "--temperature", 0.5)
-            lab.call("harness", "run", lab.suite, "--engine", engine, "--base-url", server.url, *more)
+def by_sdk(lab: Lab) -> None:
+    """An SDK wrote the requests."""
+    with model_server(ferryman) as server:
+        more = ("-M", "max_tokens=9", "--temperature", 0.5)
+        lab.call("harness", "run", lab.suite, "--engine", "anthropic/oar", "--base-url", server.url, *more)
 
 
 def secretive(lab: Lab) -> None:
@@ -207,7 +172,7 @@ def numbered(lab: Lab) -> None:
     text = (
         f'{{"id": "a", "input": {{"asked": "{asked}", "weight": 1.50, "also": [1e3, 1.0, 1]}}, "gold": "Hoek"}}\n'
         f'{{"gold": "Hoek", "id": "b", "input": {{"weight": 2, "also": ["e\u0301", "\u00e9"], "asked": "{asked}"}}}}\n'
-        f'{{"id": "c", "input": {{"asked": "\\ud83d\\ude00 {asked}", "weight": {"9" * 20}, "also": []}}, "gold": "Hoek"}}\n'
+        f'{{"id": "c", "input": {{"asked": "\\ud83d\\ude00 {asked}", "weight": 9, "also": []}}, "gold": "Hoek"}}\n'
     )
     (lab.suite / "v0/cases.jsonl").write_text(text, "utf-8")
     with model_server(ferryman) as server:
@@ -219,17 +184,6 @@ def commanded(lab: Lab) -> None:
     script = lab.folder / "ferryman.py"
     script.write_text("import sys\nasked = sys.stdin.read()\nprint('Hoek' if 'Rhine' in asked else 'Ulm', end='')\n")
     lab.call("harness", "run", lab.suite, "--engine", f"command/{sys.executable} {script}", "--max-connections", 2)
-
-
-def priced(lab: Lab) -> None:
-    """With a frozen price list, and a budget that ended the run; a resume without one went on."""
-    prices = lab.folder / "prices.toml"
-    prices.write_text(
-        '["openai/oar"]\ninput = "1000"\noutput = "2000"\ncurrency = "EUR"\nsource = "made up"\nas_of = "2026-11-01"\n'
-    )
-    with model_server(ferryman) as server:
-        lab.run(server, "--prices", prices, "--max-cost", "0.04EUR", expect=3)
-        lab.call("harness", "resume", "latest", "--max-cost", "none")
 
 
 def paired(lab: Lab) -> None:
@@ -290,8 +244,8 @@ HONEST: Mapping[str, Callable[[Lab], None]] = {
     **{
         make.__name__: make
         for make in (
-            interrupted, interrupted_and_resumed, killed, killed_and_resumed, retried, accepted, broken_server,
-            replayed, streamed, other_protocols, secretive, pictured, numbered, commanded, priced, paired, grown_up,
+            interrupted, interrupted_and_resumed, killed, killed_and_resumed, broken_server,
+            replayed, streamed, by_sdk, secretive, pictured, numbered, commanded, paired, grown_up,
             written_for, compressed, imported_again,
         )
     },

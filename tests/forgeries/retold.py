@@ -37,6 +37,7 @@ _SEQS: Mapping[str, tuple[str, ...]] = {
     "publish": ("report",),
     "clear": ("taint",),
     "redact": ("bodies.*",),
+    "gate": ("results.*.tally", "results.*.against_tally"),
 }
 """Where a body says which event it speaks of."""
 _TARGETED = {"event", "freeze", "report", "supersession"}
