@@ -24,11 +24,15 @@ def main(arguments: list[str]) -> int:
             continue
         with tempfile.TemporaryDirectory() as folder:
             story, db = Retold(base(row.base) / "ledger.db"), Path(folder) / "ledger.db"
-            pair = row.forge(story)
+            try:
+                pair = row.forge(story)
+            except (IndexError, StopIteration) as problem:
+                print(f"{row.name:36}{row.link:24}{row.base:10}can't be forged here: {problem!r}", flush=True)
+                missed += 1
+                continue
             seqs = story.write(db)
-            run = story.all("plan")[row.plan - 1].run
-            said = ask(db, run=run)
-        named = [bool(re.search(rf"\b{seqs[each.mark]}\b", said["deep"].text)) for each in pair]
+            said = ask(db)
+        named = [bool(re.search(rf"\bevent {seqs[each.mark]}\b", said["deep"].text)) for each in pair]
         told = " ".join(f"{holder} {said[holder].status}" for holder in HOLDERS)
         places = ", ".join(
             f"{each.kind} {seqs[each.mark]}{'' if there else ' UNNAMED'}"

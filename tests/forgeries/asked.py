@@ -87,7 +87,7 @@ def judge_shown_another_answer(story: Retold) -> Pair:
     request = story.one("request", run_of(story, 2), 2)
     request.blobs["body"] = request.data("body").replace(b"Ulm", b"Arles")
     assert b"Arles" in request.data("body")
-    return request, story.all("freeze")[-2]
+    return request, story.by(story.all("plan")[-1]["fixtures"][0]["freeze"])
 
 
 @forgery("request.bytes", "plain")

@@ -72,7 +72,7 @@ def cell_laid_out_twice(story: Retold) -> Pair:
     first = story.one("cell", cell=3)
     second = first.another()
     story.insert(first, second)
-    return second, first
+    return second, second
 
 
 @forgery("cell.product", "plain")
@@ -117,7 +117,7 @@ def _has_twins(story: Retold, run: str) -> bool:
     return any(cell["twin"] for cell in story.all("cell", run))
 
 
-@forgery("cell.arm", "armed", plan=1)
+@forgery("cell.arm", "armed")
 def cell_under_another_condition(story: Retold) -> Pair:
     """A cell was measured under a condition that the plan doesn't give it."""
     cell = story.one("cell", run_of(story), 2)

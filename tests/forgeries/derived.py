@@ -95,15 +95,11 @@ def score_of_another_cell(story: Retold) -> Pair:
 def grade_raised_on_the_way(story: Retold) -> Pair:
     """A judge's grade came out better in the run that it joined."""
     run = run_of(story)
-    joined = [each for each in story.all("score", run) if story.by(max(each.causes)).run not in ("", run)]
-    joined = joined or [each for each in story.all("score", run) if each["rules"].startswith("pilots")]
-    low = next(each for each in joined if each["outcome"] != "correct" and each["value"] != 1)
-    high = next(
-        each for each in joined if (each is not low and each["outcome"] != low["outcome"]) or each["value"] == 1
-    )
+    joined = [each for each in story.all("score", run) if not each["rules"].startswith("exact")]
+    low, high = min(joined, key=lambda each: each["value"]), max(joined, key=lambda each: each["value"])
     for name in ("outcome", "value", "metrics", "verdict", "classes"):
         low[name] = high[name]
-    return low, low
+    return low, story.by(max(low.causes))
 
 
 @forgery("tally.metrics", "plain")
@@ -164,7 +160,7 @@ def part_closed_as_whole(story: Retold) -> Pair:
     """A run over part of the cases closes as complete."""
     close = story.one("close")
     close["status"] = "complete"
-    return close, story.one("plan")
+    return close, close
 
 
 @forgery("close.causes", "plain")
@@ -173,3 +169,25 @@ def closed_without_a_tally(story: Retold) -> Pair:
     close, score = story.one("close"), story.one("score")
     close.causes = [story.one("plan").mark, score.mark]
     return close, score
+
+
+@forgery("score.outcome", "plain")
+def scored_again_after_the_close(story: Retold) -> Pair:
+    """After the close, a wrong answer was scored once more under the same rules, as right; the last score counts."""
+    run, close = run_of(story), story.one("close")
+    score = story.one("score", cell=2)
+    again = score.another(outcome="correct", metrics={"correct": 1}, verdict="match")
+    tally = story.one("tally").another()
+    story.insert(close, again, tally)
+    recount(story, run)
+    close["outcomes"] = {tally["rules"]: story.one("tally")["outcomes"]}
+    return again, again
+
+
+@forgery("score.withheld", "redacted")
+def failure_scored_right_and_withheld(story: Retold) -> Pair:
+    """A wrong answer was scored as right, and the reply redacted; what was read of it stands, and isn't the gold."""
+    gone = [each for each in story.all("response") if each.body is None]
+    cell = next(each.cell for each in gone if story.one("score", cell=each.cell)["outcome"] == "incorrect")
+    mark_right(story, run_of(story), cell)
+    return story.one("score", cell=cell), story.one("parse", cell=cell)

@@ -42,7 +42,7 @@ class Bundled:
 
 
 def bundle_of(db: Path, target: Path, run: str = "") -> Bundled:
-    """A bundle of a run (by default the newest) as our own maker writes it, but for everything that he would refuse.
+    """A bundle of a run (by default of all) as our own maker writes it, but for everything that he would refuse.
 
     A forger has all the time in the world: that our maker won't make a bundle of a ledger keeps nobody from making it.
     """
@@ -50,8 +50,8 @@ def bundle_of(db: Path, target: Path, run: str = "") -> Bundled:
     with Ledger.open(db, read_only=True) as ledger:
         key = SigningKey.generate(f"{ledger.genesis.origin}/{ledger.genesis.id}")
         checkpointed(db, key)
-        run = run or [event.run for event in ledger.events(kind="plan")][-1]
-        plan = _Plan(ledger, Wanted((run,)), newest_cover(ledger), Asked((run,)))
+        runs = (run,) if run else tuple(dict.fromkeys(event.run for event in ledger.events(kind="plan")))
+        plan = _Plan(ledger, Wanted(runs), newest_cover(ledger), Asked(runs))
         write_zip(ledger, plan.contents(), target)
     return Bundled(target, key)
 

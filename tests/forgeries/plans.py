@@ -162,7 +162,7 @@ def epochs_that_never_were(story: Retold) -> Pair:
     return plan, plan
 
 
-@forgery("plan.arms", "armed", plan=1)
+@forgery("plan.arms", "armed")
 def condition_forgotten(story: Retold) -> Pair:
     """The cells were measured under a condition, and the plan names none."""
     plan = story.one("plan")

@@ -15,29 +15,25 @@ Forge = Callable[[Retold], tuple[Fact, Fact]]
 
 @dataclass(frozen=True)
 class Forgery:
-    """One row. `link` is the name of a row of the table of links; `base` of an honest ledger (tests.forgeries.bases).
-
-    `plan` says which of its runs, counted from 1, a bundle is made of; 0 for the newest.
-    """
+    """One row. `link` names a row of the table of links, `base` an honest ledger of tests.forgeries.bases."""
 
     name: str
     link: str
     what: str
     base: str
     forge: Forge
-    plan: int = 0
 
 
 FORGERIES: dict[str, Forgery] = {}
 
 
-def forgery(link: str, base: str, *, plan: int = 0) -> Callable[[Forge], Forge]:
+def forgery(link: str, base: str) -> Callable[[Forge], Forge]:
     """Register a forgery. Its docstring says what is false, in one sentence."""
 
     def register(function: Forge) -> Forge:
         name = function.__name__.replace("_", "-")
         assert function.__doc__ and name not in FORGERIES, name
-        FORGERIES[name] = Forgery(name, link, function.__doc__, base, function, plan)
+        FORGERIES[name] = Forgery(name, link, function.__doc__, base, function)
         return function
 
     return register
