@@ -9,9 +9,9 @@ What a judge's grades came to in the run that they joined is held against the ju
 An event must also rest on what stood for its cell by then, its cell must be one that the plan has, and a tally must
 name the freeze of its rule set: else the bytes would be right, and the wrong ones.
 
-What rests on something withheld can't be checked and is counted apart, unless it doesn't even follow from the parse that
-is still shown; so is a cell that ended in a fault of the
-harness itself, where this code gets further: that says nothing about what was derived.
+What rests on something withheld can't be checked and is counted apart, unless it doesn't even follow from the parse
+that is still shown; so is a cell that ended in a fault of the harness itself, where this code gets further: that says
+nothing about what was derived.
 """
 
 from __future__ import annotations
@@ -292,8 +292,9 @@ class _Check:
             )
             return
         again = self._of_the_parse(cell, event, rules.rules, entry)
-        other = again and difference_of(self.ledger, self.run, event, again, cell.place.case[1], rules.label)
-        if other:
+        case = cell.place.case[1]
+        other = difference_of(self.ledger, self.run, event, again, case, rules.label) if again is not None else None
+        if other is not None:
             rules.note(other)
         else:
             # It follows from the parse, and nobody can say whether that follows from the reply.

@@ -13,8 +13,10 @@ from harness.links._answers import AnswerLinks
 from harness.links._broken import Broken, Finder
 from harness.links._causes import check_causes
 from harness.links._cells import CellLinks
+from harness.links._claims import check_accepts, check_graded
 from harness.links._ends import check_closes, check_tallies
 from harness.links._freezes import Freezes
+from harness.links._imports import check_imports
 from harness.links._plans import PlanLinks
 from harness.links._requests import RequestLinks
 from ledger import Ledger
@@ -97,6 +99,10 @@ class _Run:
         check_causes(self.ledger, self.run, self.finder, judged=bool(self.plan.grades))
         tallies = check_tallies(self.ledger, self.run, self.plan, self.finder)
         check_closes(self.ledger, self.run, (self.seq, self.plan), tallies, self.finder)
+        check_accepts(self.ledger, self.run, (self.seq, self.plan), self.finder)
+        check_graded(self.ledger, self.run, (self.seq, self.plan), self.finder)
+        if self.plan.via == "import":
+            check_imports(self.ledger, self.run, self.plan, cells, self.finder)
         return self._done()
 
     def _planned(self, plan: Plan) -> PlanLinks:

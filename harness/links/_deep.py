@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness._replay_check import check_runs
 from harness.links._broken import Broken, Finder
 from harness.links._check import check_links
+from harness.links._claims import check_reports
 from harness.links._freezes import Freezes
 from ledger import DeepCheck, Ledger
 
@@ -51,5 +52,6 @@ def _links(ledger: Ledger) -> tuple[list[Broken], list[str]]:
         not_held.update(dict.fromkeys(found.not_held))
     for event in ledger.events(kind="freeze"):
         frozen.check(event.seq)
+    check_reports(ledger, frozen.finder)
     broken += [each for each in frozen.finder.found if each not in broken]
     return sorted(broken, key=lambda each: each.event), list(not_held)

@@ -89,7 +89,7 @@ class RequestLinks:
         follows = expected_body(made, chat)
         if request_bytes(follows) == body:
             return
-        masked = any(each.where == "body" for each in request.masked)
+        masked = any(each.where.startswith("body") for each in request.masked)
         self.masked += masked
         if isinstance(follows, str):
             if not (masked and same_but_masked(body.decode("utf-8", "replace"), follows)):

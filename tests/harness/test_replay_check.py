@@ -352,7 +352,8 @@ def test_a_condition_that_moved_is_named_with_its_stage_its_cells_and_its_diff(l
 def test_verify_goes_deep_when_asked_and_tells_tampering_from_code_that_moved(lab: Experiment) -> None:
     assert "--deep" not in lab.ledger("verify")
     said = lab.ledger("verify", "--deep")
-    assert said.splitlines()[-1] == "CONSISTENT, and every link holds; 38 of 38 derivations are reproduced by this code."
+    last = "CONSISTENT, and every link holds; 38 of 38 derivations are reproduced by this code."
+    assert said.splitlines()[-1] == last
     assert lab.source is not None
     edit(
         lab.source / "harness" / "suites" / "authority" / "_score.py",

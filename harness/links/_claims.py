@@ -1,0 +1,111 @@
+"""Links of what is said about runs: accepts, judges, reports and what was published of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from harness._identity import file_digest
+from harness._typed import typed
+from harness.links._broken import Finder
+from ledger import Ledger, NotFound
+from ledger.kinds import Accept, Plan, Report, Tally
+
+__all__ = ["check_accepts", "check_graded", "check_reports"]
+
+_ACCEPTS = "SELECT seq, body FROM main.events WHERE run = ? AND kind = 'accept' AND body IS NOT NULL ORDER BY seq"
+_GRADED = (
+    "SELECT cell.seq, cell.cell, cause.seq, cause.run FROM main.events AS cell"
+    " CROSS JOIN json_each(cell.causes) AS each"
+    " CROSS JOIN main.events AS cause ON cause.seq = each.value WHERE cell.run = ?1 AND cell.kind = 'cell'"
+    " AND cause.run <> ?1 AND cause.run NOT IN (SELECT value FROM json_each(?2)) ORDER BY cell.seq"
+)
+_REPORTS = "SELECT seq, body FROM main.events WHERE kind = 'report' AND body IS NOT NULL ORDER BY seq"
+_SCORED = (
+    "SELECT 1 FROM main.events WHERE run = ? AND kind = 'score' AND seq > ? AND seq < ? AND body ->> '$.rules' = ?"
+    " LIMIT 1"
+)
+_COUNTED = frozenset({"rate", "mean"})
+
+
+def check_accepts(ledger: Ledger, run: str, plan: tuple[int, Plan], finder: Finder) -> None:
+    """What a person accepted had been so: by the plan, or by what was accepted before."""
+    at, planned = plan
+    known: dict[str, dict[str, int]] = {
+        "endpoint": {each.base_url: at for each in planned.candidates},
+        "code": {f"{package} {digest}": at for package, digest in planned.code.items()},
+    }
+    for each in planned.candidates:
+        if "version" in each.server:
+            known["endpoint"][f"version {each.server['version']}"] = at
+    for seq, text in ledger.sql(_ACCEPTS, (run,)):
+        body = typed(Accept, text, f"event {seq}")
+        mine = known.get(body.component)
+        if mine is None:
+            finder.broken("accept.component", seq, "component", body.component, at, " or ".join(known))
+            continue
+        if body.before not in mine and not body.before.endswith(" absent"):
+            finder.broken("accept.before", seq, "before", body.before, at, " or ".join(mine))
+        mine[body.after] = seq
+
+
+def check_graded(ledger: Ledger, run: str, plan: tuple[int, Plan], finder: Finder) -> None:
+    """The answers that a judge's cells rest on are of the runs that its plan says it grades."""
+    at, planned = plan
+    if not planned.grades:
+        return
+    for seq, cell, cause, other in ledger.sql(_GRADED, (run, json.dumps(planned.grades))):
+        finder.broken(
+            "plan.grades", seq, "an answer of run", other or "none", cause, ", ".join(planned.grades), cell=cell
+        )
+    for graded in planned.grades:
+        row = ledger.sql("SELECT seq FROM main.events WHERE run = ? AND kind = 'plan'", (graded,)).fetchone()
+        if row is None or row[0] > at:
+            finder.broken("plan.grades", at, "grades", graded, row[0] if row else 0, "a run that was planned before")
+
+
+def check_reports(ledger: Ledger, finder: Finder) -> None:
+    """Every report says what its file and its tallies say."""
+    for seq, text in ledger.sql(_REPORTS):
+        body = typed(Report, text, f"event {seq}")
+        try:
+            file = ledger.blob(seq, "file")
+            finder.hold("report.digest", seq, "digest", body.digest, seq, file_digest(file))
+        except NotFound:
+            pass
+        if 1 <= body.size < seq:
+            finder.hold("report.head", seq, "head", body.head, body.size, ledger.event(body.size).hash)
+        else:
+            finder.broken("report.head", seq, "size", body.size, seq, "a place before it")
+        for figure in body.figures:
+            if isinstance(figure, dict) and figure.get("kind") in _COUNTED:
+                _figure(ledger, seq, cast("Mapping[str, Any]", figure), finder)
+
+
+def _figure(ledger: Ledger, seq: int, figure: Mapping[str, Any], finder: Finder) -> None:
+    at = figure.get("tally")
+    if not isinstance(at, int):
+        return
+    what = f"{figure.get('metric')} of {figure.get('candidate')}"
+    try:
+        tally = ledger.body(at)
+    except NotFound:
+        tally = None
+    if not isinstance(tally, Tally) or at >= seq:
+        finder.broken("report.figures", seq, f"the tally of {what}", at, at, "a tally before it")
+        return
+    run = ledger.event(at).run
+    said = figure.get("run"), figure.get("rules")
+    if not finder.hold("report.figures", seq, f"run and rules of {what}", said, at, (run, tally.rules)):
+        return
+    if ledger.sql(_SCORED, (run, at, seq, tally.rules)).fetchone() is not None:
+        return  # scored since, and not counted: the figure is that of the scores
+    name = figure.get("candidate"), figure.get("metric")
+    mine = next((each for each in tally.metrics if (each.candidate, each.metric) == name), None)
+    if mine is None:
+        finder.broken("report.figures", seq, what, "a figure", at, "none of that name")
+        return
+    names = ("k", "n", "planned") if mine.kind == "rate" else ("n", "planned")
+    shown = {name: figure.get(name) for name in names}
+    finder.hold("report.figures", seq, what, shown, at, {name: getattr(mine, name) for name in names})
