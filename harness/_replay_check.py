@@ -17,6 +17,7 @@ nothing about what was derived.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from harness._derivations import Spot, derivations, unmeasured
@@ -253,7 +254,8 @@ class _Check:
             if failed and derived[key][0].kind != "fault":
                 rules.internal += 1
                 continue
-            rules.note(difference_of(self.ledger, self.run, event, derived[key], cell.place.case[1], label))
+            found = difference_of(self.ledger, self.run, event, derived[key], cell.place.case[1], label)
+            rules.note(found and replace(found, evidence=evidence))
 
     def _joined_score(self, cell: _Cell, event: Recorded, rules: _Rules, rule_set: RuleSet) -> None:
         seen = Seen(
@@ -295,7 +297,7 @@ class _Check:
         case = cell.place.case[1]
         other = difference_of(self.ledger, self.run, event, again, case, rules.label) if again is not None else None
         if other is not None:
-            rules.note(other)
+            rules.note(replace(other, evidence=evidence))
         else:
             # It follows from the parse, and nobody can say whether that follows from the reply.
             rules.withheld += 1

@@ -49,6 +49,7 @@ class Difference:
     or reuse, for one that has no place in its run.
 
     `fields` holds (name, as recorded, as derived), the values as JSON text, shortened; cell 0 is the run's own.
+    `evidence` is the event that it should follow from, 0 where there is none.
     """
 
     run: str
@@ -58,6 +59,7 @@ class Difference:
     rules: str
     seq: int
     fields: tuple[tuple[str, str, str], ...]
+    evidence: int = 0
 
     @property
     def place(self) -> tuple[bool, int, int]:
@@ -69,7 +71,8 @@ class Difference:
         of = f"cell {self.cell}" + (f" ({self.case})" if self.case else "") if self.cell else "the run"
         how = "; ".join(f"{name}: recorded {was}, derived {now}" for name, was, now in self.fields)
         under = f" under {self.rules}" if self.rules else ""
-        return f"event {self.seq}, the {self.kind} of {of}{under}: {how}"
+        rests = f", which rests on event {self.evidence}" if self.evidence else ""
+        return f"event {self.seq}, the {self.kind} of {of}{under}{rests}: {how}"
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""

@@ -22,15 +22,19 @@ GROUP = "eval_ledger.deep"
 
 @dataclass(frozen=True, slots=True)
 class DeepCheck:
-    """What a deep check found: `sentence` goes on after "CONSISTENT, and", `lines` are the rest, for people."""
+    """What a deep check found: `sentence` goes on after "CONSISTENT, and", `lines` are the rest, for people.
+
+    It isn't `whole` where something couldn't be checked at all that is neither withheld nor told to be so.
+    """
 
     ok: bool
     sentence: str
     lines: tuple[str, ...] = ()
+    whole: bool = True
 
     def as_json(self, name: str) -> dict[str, Any]:
         """The documented JSON form of the check called `name`."""
-        return {"name": name, "ok": self.ok, "sentence": self.sentence, "lines": list(self.lines)}
+        return {"name": name, "ok": self.ok, "whole": self.whole, "sentence": self.sentence, "lines": list(self.lines)}
 
 
 def run_deep(ledger: Ledger) -> dict[str, DeepCheck]:

@@ -44,6 +44,10 @@ _ORIGIN = (
 _MINE = (
     "SELECT body ->> '$.identity' FROM main.events WHERE run = ? AND kind = 'cell' AND cell = ? ORDER BY seq LIMIT 1"
 )
+_STOOD = (
+    "SELECT body ->> '$.outcome', body ->> '$.status', body ->> '$.reason', max(seq) FROM main.events"
+    " WHERE run = ? AND kind = 'score' AND cell = ? AND seq < ? GROUP BY body ->> '$.rules'"
+)
 _LATER = ("request", "response", "wait", "reuse", "import")
 Row = tuple[int, str, int, str, str | None, str | None, bytes | None]
 
@@ -269,13 +273,16 @@ class AnswerLinks:
                 "request.again", seq, "asked again", "no wait and no resume", last.ended, "a reason", cell=cell
             )
             return
-        if any(asked):
+        named = {name for each in asked for name in each}
+        scores = self.ledger.sql(_STOOD, (self.run, cell, seq)).fetchall()
+        if not scores or any(status in UNFINISHED for _, status, _, _ in scores):
             return
-        reading = self._reading(cell, last)
-        if reading is not None and reading.status not in UNFINISHED:
-            at = max(at for at in self.resumes if at < seq)
-            self.finder.broken("request.again", seq, "asked again", f"an answer that reads as {reading.status}", at,
-                               "no outcome to be asked again", cell=cell)  # fmt: skip
+        unmeasured = all(outcome == "unmeasured" for outcome, *_ in scores)
+        if unmeasured and any(named & {status, reason} for _, status, reason, _ in scores):
+            return
+        at = max(at for at in self.resumes if at < seq)
+        said = ", ".join(sorted({reason or outcome for outcome, _, reason, _ in scores}))
+        self.finder.broken("request.again", seq, "asked again, what was", said, at, sorted(named), cell=cell)
 
     def _reading(self, cell: int, last: _Attempt) -> Reading | None:
         label = self.cells.candidate.get(cell, "")

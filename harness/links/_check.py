@@ -35,11 +35,15 @@ _EVIDENCE = (
 
 @dataclass(frozen=True)
 class RunLinks:
-    """What came of checking a run: what is broken, in order of events, and what couldn't be held, in sentences."""
+    """What came of checking a run: what is broken, in order of events, and what couldn't be held, in sentences.
+
+    It isn't `whole` where nothing of the run can be held: a fixture of it is frozen without a file.
+    """
 
     run: str
     broken: tuple[Broken, ...]
     not_held: tuple[str, ...]
+    whole: bool = True
 
     @property
     def ok(self) -> bool:
@@ -82,6 +86,10 @@ class _Run:
         if self.plan is None:
             # A bundle may hide it; a ledger can't.
             return RunLinks(self.run, (), ())
+        bare = [each.name for each in self.plan.fixtures if self._is_bare(each.freeze)]
+        if bare:
+            said = f"run {self.run}: {', '.join(bare)} is frozen without a file, so nothing of it can be held"
+            return RunLinks(self.run, (), (said,), whole=False)
         planned = self._planned(self.plan)
         cells = CellLinks(planned, self.finder, self.run)
         cells.check()
@@ -104,6 +112,11 @@ class _Run:
         if self.plan.via == "import":
             check_imports(self.ledger, self.run, self.plan, cells, self.finder)
         return self._done()
+
+    def _is_bare(self, seq: int) -> bool:
+        """Whether a freeze never had a file: what was withheld is still named."""
+        freeze = self.frozen.body(seq)
+        return freeze is not None and "file" not in freeze.blobs
 
     def _planned(self, plan: Plan) -> PlanLinks:
         planned = PlanLinks(self.frozen, self.finder, self.seq, plan, self.causes)

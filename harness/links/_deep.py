@@ -17,11 +17,12 @@ _MOST_SHOWN = 20
 def deep(ledger: Ledger) -> DeepCheck:
     """Check a ledger as far as its events reach. Appends nothing. The first false link is named first, with both of its
     events and both values."""
-    broken, not_held = _links(ledger)
+    broken, not_held, whole = _links(ledger)
     lines = [f"run {each.run}, {each.sentence()}" if each.run else each.sentence() for each in broken[:_MOST_SHOWN]]
     if len(broken) > _MOST_SHOWN:
         lines.append(f"and {len(broken) - _MOST_SHOWN} more links that are false")
     lines += [f"not held: {sentence}" for sentence in not_held]
+    differences: list[str] = []
     reproduced = total = withheld = 0
     ok = not broken
     for each in check_runs(ledger):
@@ -29,7 +30,7 @@ def deep(ledger: Ledger) -> DeepCheck:
             lines.append(f"run {each.run} is not derived again: {each.skipped}")
             continue
         lines += [f"run {each.run}, {rules.sentence()}" for rules in each.rules]
-        lines += [f"run {each.run}, {stray.sentence()}" for stray in each.strays]
+        differences += [f"run {each.run}, {other.sentence()}" for other in each.differences]
         reproduced, total, withheld = reproduced + each.reproduced, total + each.total, withheld + each.withheld
         ok = ok and each.ok
     if reproduced == total:
@@ -38,20 +39,32 @@ def deep(ledger: Ledger) -> DeepCheck:
         said = f"{total - reproduced} of {total} derivations are not reproduced by this code"
     if withheld:
         said += f" ({withheld} more can't be checked: what they rest on is withheld)"
-    links = f"{len(broken)} links are FALSE, first: {broken[0].sentence()}" if broken else "every link holds"
-    return DeepCheck(ok, f"{links}; {said}", tuple(lines))
+    lines += differences[:_MOST_SHOWN]
+    if len(differences) > _MOST_SHOWN:
+        lines.append(f"and {len(differences) - _MOST_SHOWN} more that are derived otherwise")
+    links = (
+        f"{len(broken)} links are FALSE, first: {broken[0].sentence()}"
+        if broken
+        else "every link holds"
+        if whole
+        else "every link that could be held holds, NOT FULLY CHECKED"
+    )
+    return DeepCheck(ok, f"{links}; {said}", tuple(lines), whole)
 
 
-def _links(ledger: Ledger) -> tuple[list[Broken], list[str]]:
+def _links(ledger: Ledger) -> tuple[list[Broken], list[str], bool]:
+    """What is false of a ledger's links, what couldn't be held, and whether every run could be looked at."""
     frozen = Freezes(ledger, Finder())
     broken: list[Broken] = []
     not_held: dict[str, None] = {}
+    whole = True
     for event in ledger.events(kind="plan"):
         found = check_links(ledger, event.run, frozen=frozen)
         broken += [each for each in found.broken if each not in broken] if found.broken else []
         not_held.update(dict.fromkeys(found.not_held))
+        whole = whole and found.whole
     for event in ledger.events(kind="freeze"):
         frozen.check(event.seq)
     check_reports(ledger, frozen.finder)
     broken += [each for each in frozen.finder.found if each not in broken]
-    return sorted(broken, key=lambda each: each.event), list(not_held)
+    return sorted(broken, key=lambda each: each.event), list(not_held), whole

@@ -80,8 +80,6 @@ class Freezes:
         file = self.blob(seq, "file")
         if file is not None:
             self.finder.hold("freeze.digest", seq, "digest", body.digest, seq, file_digest(file))
-        elif "file" not in body.blobs:
-            self.finder.broken("freeze.digest", seq, "the blob file", "none", seq, "the file that it fixes")
         if body.what == "rules":
             self._check_rules(seq, body, file)
         else:

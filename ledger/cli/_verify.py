@@ -113,7 +113,9 @@ def verify(
         for line in each.lines:
             words(f"  {line}")
         words(f"{verdict.verdict}, and {each.sentence}.")
-    return 0 if verdict.ok and all(each.ok for each in deeper.values()) else 1
+    if not (verdict.ok and all(each.ok for each in deeper.values())):
+        return 1
+    return 0 if all(each.whole for each in deeper.values()) else 3
 
 
 @contextmanager
