@@ -108,7 +108,7 @@ class _Run:
         tallies = check_tallies(self.ledger, self.run, self.plan, self.finder)
         check_closes(self.ledger, self.run, (self.seq, self.plan), tallies, self.finder)
         check_accepts(self.ledger, self.run, (self.seq, self.plan), self.finder)
-        check_graded(self.ledger, self.run, (self.seq, self.plan), self.finder)
+        check_graded(self.ledger, self.run, (self.seq, self.plan), planned.kept or (), self.finder)
         if self.plan.via == "import":
             check_imports(self.ledger, self.run, self.plan, cells, self.finder)
         return self._done()

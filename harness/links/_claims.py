@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
+from harness._graded import evidence_of
 from harness._identity import file_digest
 from harness._typed import typed
 from harness.links._broken import Finder
+from harness.links._plans import Kept
 from ledger import Ledger, NotFound
 from ledger.kinds import Accept, Plan, Report, Tally
 
@@ -16,10 +17,11 @@ __all__ = ["check_accepts", "check_graded", "check_reports"]
 
 _ACCEPTS = "SELECT seq, body FROM main.events WHERE run = ? AND kind = 'accept' AND body IS NOT NULL ORDER BY seq"
 _GRADED = (
-    "SELECT cell.seq, cell.cell, cause.seq, cause.run FROM main.events AS cell"
+    "SELECT cell.seq, cell.cell, cell.body ->> '$.case', cell.body ->> '$.fixture', cause.seq, cause.run"
+    " FROM main.events AS cell"
     " CROSS JOIN json_each(cell.causes) AS each"
     " CROSS JOIN main.events AS cause ON cause.seq = each.value WHERE cell.run = ?1 AND cell.kind = 'cell'"
-    " AND cause.run <> ?1 AND cause.run NOT IN (SELECT value FROM json_each(?2)) ORDER BY cell.seq"
+    " AND cause.run <> ?1 ORDER BY cell.seq, cause.seq"
 )
 _REPORTS = "SELECT seq, body FROM main.events WHERE kind = 'report' AND body IS NOT NULL ORDER BY seq"
 _SCORED = (
@@ -50,25 +52,34 @@ def check_accepts(ledger: Ledger, run: str, plan: tuple[int, Plan], finder: Find
         mine[body.after] = seq
 
 
-def check_graded(ledger: Ledger, run: str, plan: tuple[int, Plan], finder: Finder) -> None:
+def check_graded(
+    ledger: Ledger, run: str, plan: tuple[int, Plan], cases: Sequence[Kept], finder: Finder
+) -> None:  # fmt: skip
     """The answers that a judge's cells rest on are of the runs that its plan says it grades."""
     at, planned = plan
     if not planned.grades:
         return
-    for seq, cell, cause, other in ledger.sql(_GRADED, (run, json.dumps(planned.grades))):
-        finder.broken(
-            "plan.grades", seq, "an answer of run", other or "none", cause, ", ".join(planned.grades), cell=cell
-        )
+    evidence = {(kept.fixture, kept.frozen.case.id): (kept.freeze, evidence_of(kept.frozen.case)) for kept in cases}
+    for seq, cell, case, fixture, cause, other in ledger.sql(_GRADED, (run,)):
+        if other not in planned.grades:
+            named = ", ".join(planned.grades)
+            finder.broken("plan.grades", seq, "an answer of run", other or "none", cause, named, cell=cell)
+        freeze, told = evidence.get((fixture, case), (0, ()))
+        if told and cause not in told:
+            should = f"event {told[0]}, by event {freeze}"
+            finder.broken("cell.evidence", seq, "an answer", f"event {cause}", told[0], should, cell=cell)
     for graded in planned.grades:
         row = ledger.sql("SELECT seq FROM main.events WHERE run = ? AND kind = 'plan'", (graded,)).fetchone()
         if row is None or row[0] > at:
             finder.broken("plan.grades", at, "grades", graded, row[0] if row else 0, "a run that was planned before")
 
 
-def check_reports(ledger: Ledger, finder: Finder) -> None:
-    """Every report says what its file and its tallies say."""
+def check_reports(ledger: Ledger, finder: Finder, bare: Collection[str]) -> None:
+    """Every report says what its file and its tallies say; but for those of runs of which nothing can be held."""
     for seq, text in ledger.sql(_REPORTS):
         body = typed(Report, text, f"event {seq}")
+        if body.run in bare:
+            continue
         try:
             file = ledger.blob(seq, "file")
             finder.hold("report.digest", seq, "digest", body.digest, seq, file_digest(file))
@@ -80,10 +91,10 @@ def check_reports(ledger: Ledger, finder: Finder) -> None:
             finder.broken("report.head", seq, "size", body.size, seq, "a place before it")
         for figure in body.figures:
             if isinstance(figure, dict) and figure.get("kind") in _COUNTED:
-                _figure(ledger, seq, cast("Mapping[str, Any]", figure), finder)
+                _figure(ledger, seq, body.run, cast("Mapping[str, Any]", figure), finder)
 
 
-def _figure(ledger: Ledger, seq: int, figure: Mapping[str, Any], finder: Finder) -> None:
+def _figure(ledger: Ledger, seq: int, of: str, figure: Mapping[str, Any], finder: Finder) -> None:
     at = figure.get("tally")
     if not isinstance(at, int):
         return
@@ -96,8 +107,8 @@ def _figure(ledger: Ledger, seq: int, figure: Mapping[str, Any], finder: Finder)
         finder.broken("report.figures", seq, f"the tally of {what}", at, at, "a tally before it")
         return
     run = ledger.event(at).run
-    said = figure.get("run"), figure.get("rules")
-    if not finder.hold("report.figures", seq, f"run and rules of {what}", said, at, (run, tally.rules)):
+    said = of, figure.get("run"), figure.get("rules")
+    if not finder.hold("report.run", seq, f"run and rules of {what}", said, at, (run, run, tally.rules)):
         return
     if ledger.sql(_SCORED, (run, at, seq, tally.rules)).fetchone() is not None:
         return  # scored since, and not counted: the figure is that of the scores

@@ -55,16 +55,16 @@ def deep(ledger: Ledger) -> DeepCheck:
 def _links(ledger: Ledger) -> tuple[list[Broken], list[str], bool]:
     """What is false of a ledger's links, what couldn't be held, and whether every run could be looked at."""
     frozen = Freezes(ledger, Finder())
-    broken: list[Broken] = []
+    broken: dict[Broken, None] = {}
     not_held: dict[str, None] = {}
-    whole = True
+    bare: set[str] = set()
     for event in ledger.events(kind="plan"):
         found = check_links(ledger, event.run, frozen=frozen)
-        broken += [each for each in found.broken if each not in broken] if found.broken else []
+        broken.update(dict.fromkeys(found.broken))
         not_held.update(dict.fromkeys(found.not_held))
-        whole = whole and found.whole
+        bare |= set() if found.whole else {event.run}
     for event in ledger.events(kind="freeze"):
         frozen.check(event.seq)
-    check_reports(ledger, frozen.finder)
-    broken += [each for each in frozen.finder.found if each not in broken]
-    return sorted(broken, key=lambda each: each.event), list(not_held), whole
+    check_reports(ledger, frozen.finder, bare)
+    broken.update(dict.fromkeys(frozen.finder.found))
+    return sorted(broken, key=lambda each: each.event), list(not_held), not bare
