@@ -65,11 +65,11 @@ def _cell(
     if said is None or read is None:
         there, should = said is not None, read is not None
         at = said.seq if said is not None else whole
-        finder.hold("import.output", at, "an output for the case", there, whole, should, cell=cell)
+        finder.hold("import.artifact", at, "an output for the case", there, whole, should, cell=cell)
         return
     output = _blob(ledger, said.seq, "output")
     if output is not None and output != read.output:
-        finder.broken("import.output", said.seq, "output", output.decode("utf-8", "replace"), whole,
+        finder.broken("import.artifact", said.seq, "output", output.decode("utf-8", "replace"), whole,
                       read.output.decode("utf-8", "replace"), cell=cell)  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def _read(
     found = next((each.cells for each in runs if each.candidate == label), None)
     if found is None:
         names = ", ".join(each.candidate for each in runs)
-        finder.broken("import.output", whole.seq, "a run of", label, whole.seq, names)
+        finder.broken("import.artifact", whole.seq, "a run of", label, whole.seq, names)
     return found
 
 
