@@ -167,6 +167,33 @@ def answer_that_no_file_has(story: Retold) -> Pair:
     return event, next(each for each in story.all("import", event.run) if not each.cell)
 
 
+@forgery("import.digest", "labelled")
+def labels_exchanged_for_others(story: Retold) -> Pair:
+    """The file of people's labels isn't the one that its digest stands for."""
+    event = story.last("import")
+    event.blobs["file"] = event.data("file").replace(b"pass", b"fail")
+    return event, event
+
+
+@forgery("response.whole", "plain")
+def cut_answer_passed_off_as_whole(story: Retold) -> Pair:
+    """A response says that it isn't whole, and no fault says what cut it."""
+    response = story.one("response", cell=2)
+    response["whole"] = False
+    return response, response
+
+
+@forgery("fault.causes", "plain")
+def fault_of_another_cell(story: Retold) -> Pair:
+    """A fault of one cell was caused by another's request."""
+    response, other = story.one("response", cell=2), story.one("request", cell=1)
+    fault = _fault(response)
+    fault.causes = [other.mark]
+    fault.update(attempt=None, turn=None)
+    story.insert(response, fault)
+    return fault, other
+
+
 def _fault(response: Fact) -> Fact:
     body = {
         "schema": 1, "attempt": response["attempt"], "turn": 0, "stage": "transport", "reason": "timeout",

@@ -124,9 +124,8 @@ def asked_until_right(story: Retold) -> Pair:
 @forgery("request.again", "retried")
 def asked_again_for_another_reason(story: Retold) -> Pair:
     """A resume asked for cut answers again, and a whole but wrong one was asked again with them."""
-    run, second = run_of(story), story.all("resume")[-1] if story.all("resume") else story.all("close")[-2]
-    again = _asked_again(story, run, 2, "Arles", after=second)
-    return again, story.one("response", cell=2)
+    resume = story.last("resume")
+    return _asked_again(story, run_of(story), 2, "Arles", after=resume), resume
 
 
 @forgery("request.open", "plain")
@@ -166,6 +165,31 @@ def waited_for_another_attempt(story: Retold) -> Pair:
     wait = story.last("wait")
     wait["attempt"] = 4
     return wait, story.by(min(wait.causes))
+
+
+@forgery("wait.asked", "resumed")
+def waited_for_what_was_asked(story: Retold) -> Pair:
+    """A wait says that the server asked for it, and the response has no such header."""
+    wait = story.last("wait")
+    wait["asked"] = "30"
+    return wait, story.by(max(wait.causes))
+
+
+@forgery("wait.causes", "resumed")
+def waited_for_another_cell(story: Retold) -> Pair:
+    """A wait of one cell is caused by another cell's request."""
+    wait = story.last("wait")
+    other = next(each for each in story.all("request", wait.run) if each.cell != wait.cell)
+    wait.causes = [other.mark]
+    return wait, other
+
+
+@forgery("request.causes", "plain")
+def asked_for_another_cell(story: Retold) -> Pair:
+    """A request of one cell was caused by another cell."""
+    request, other = story.one("request", cell=2), story.one("cell", cell=1)
+    request.causes = [other.mark]
+    return request, other
 
 
 def _attempt_of(story: Retold, run: str, number: int, text: str) -> list[Fact]:

@@ -377,6 +377,25 @@ def accepted(lab: Lab) -> None:
         )  # fmt: skip
 
 
+def signed(lab: Lab) -> None:
+    """A run, and a checkpoint of it."""
+    with model_server(ferryman) as server:
+        lab.run(server)
+    key = ("--signing-key", lab.folder / "key")
+    lab.call("ledger", "key", "new", *key)
+    lab.call("ledger", "checkpoint", *key)
+
+
+def reviewed(lab: Lab) -> None:
+    """Cases with a note for whoever evaluates, which the suite names as people's."""
+    path = lab.suite / "suite.toml"
+    path.write_text(path.read_text().replace('rules = ["exact"]', 'rules = ["exact"]\npeople = ["note"]'))
+    rows = map(json.loads, (lab.suite / "v0/cases.jsonl").read_text().splitlines())
+    lab.put_cases([{**row, "meta": {**row["meta"], "note": f"mind the {row['id']}"}} for row in rows])
+    with model_server(ferryman) as server:
+        lab.run(server)
+
+
 def probed(lab: Lab) -> None:
     """One question, outside any suite."""
     with model_server(ferryman) as server:
@@ -410,7 +429,7 @@ BASES: Mapping[str, Callable[[Lab], None]] = {
     make.__name__: make
     for make in (
         plain, resumed, filtered, armed, reused, judged, labelled, imported, redacted, decided, probed, rescored,
-        priced, foreign, looked_up, retried, accepted,
+        priced, foreign, looked_up, retried, accepted, signed, reviewed,
     )
 }  # fmt: skip
 

@@ -156,4 +156,13 @@ def grade_of_another_answer(story: Retold) -> Pair:
     other = story.one("response", target, 3).mark
     assert own != other
     cell.causes = [other if cause == own else cause for cause in cell.causes]
-    return cell, story.by(other)
+    return cell, story.by(own)
+
+
+@forgery("cell.people", "reviewed")
+def notes_of_another_reviewer(story: Retold) -> Pair:
+    """A cell carries another digest of what is people's in its case than the frozen case gives."""
+    cell = story.one("cell", cell=2)
+    assert cell["people"]
+    cell["people"] = story.one("cell", cell=1)["people"]
+    return cell, story.frozen("fixture")

@@ -17,7 +17,7 @@ def accepted_what_never_stood(story: Retold) -> Pair:
     return accept, story.one("plan")
 
 
-@forgery("resume.retry", "retried")
+@forgery("request.again", "retried")
 def resumed_for_something_else(story: Retold) -> Pair:
     """A resume that asked cut answers again says that it asked for none."""
     resume = story.one("resume")
@@ -147,9 +147,10 @@ def cleared_what_was_no_finding(story: Retold) -> Pair:
 
 @forgery("import.labels", "labelled")
 def labels_exchanged(story: Retold) -> Pair:
-    """The file of people's labels isn't the one that its digest stands for."""
+    """An import of people's labels says that more was labelled than its file has."""
     event = story.last("import")
-    event.blobs["file"] = event.data("file").replace(b"pass", b"fail")
+    name = next(each for each, value in event["claimed"].items() if value == "6")
+    event["claimed"][name] = "60"
     return event, event
 
 
@@ -167,3 +168,61 @@ def lookup_for_nobody(story: Retold) -> Pair:
     lookup = story.one("lookup")
     lookup["candidate"] = "ollama/galley"
     return lookup, story.one("plan")
+
+
+@forgery("accept.component", "accepted")
+def accepted_what_nobody_may(story: Retold) -> Pair:
+    """A person accepted that the golds moved, which no option lets anybody accept."""
+    accept = story.one("accept")
+    accept["component"] = "gold"
+    return accept, accept
+
+
+@forgery("accept.causes", "accepted")
+def accepted_of_a_cell(story: Retold) -> Pair:
+    """An acceptance rests on one cell, in the place of the plan."""
+    accept, cell = story.one("accept"), story.one("cell")
+    accept.causes = [cell.mark]
+    return accept, cell
+
+
+@forgery("resume.causes", "accepted")
+def resumed_from_a_cell(story: Retold) -> Pair:
+    """A resume rests on one cell, in the place of the plan and of the close before it."""
+    resume, cell = story.one("resume"), story.one("cell")
+    resume.causes = [cell.mark]
+    return resume, cell
+
+
+@forgery("genesis.tables", "plain")
+def tables_of_another_format(story: Retold) -> Pair:
+    """The first event commits to other tables and guards than the file has."""
+    genesis = story.one("genesis")
+    genesis["tables"] = "ab" * 32
+    return genesis, genesis
+
+
+@forgery("schema.digest", "plain")
+def views_of_another_release(story: Retold) -> Pair:
+    """The views in the file aren't those that the ledger says are in force."""
+    schema = story.one("schema")
+    schema["digest"] = "ab" * 32
+    return schema, schema
+
+
+@forgery("redact.targets", "redacted")
+def redaction_of_something_else(story: Retold) -> Pair:
+    """A redaction names an event that is still there, and not the one that is withheld."""
+    redact = story.one("redact")
+    gone, kept = redact["bodies"][0], story.one("response", cell=3).mark
+    redact["bodies"] = sorted([kept, *redact["bodies"][1:]])
+    redact.causes = sorted(kept if cause == gone else cause for cause in redact.causes)
+    return story.by(gone), story.by(gone)
+
+
+@forgery("anchor.root", "signed")
+def signed_another_tree(story: Retold) -> Pair:
+    """A checkpoint was signed of another tree than the events before it give."""
+    anchor = story.one("anchor")
+    anchor["root"] = "A" * 43 + "="
+    return anchor, anchor

@@ -190,4 +190,28 @@ def failure_scored_right_and_withheld(story: Retold) -> Pair:
     gone = [each for each in story.all("response") if each.body is None]
     cell = next(each.cell for each in gone if story.one("score", cell=each.cell)["outcome"] == "incorrect")
     mark_right(story, run_of(story), cell)
-    return story.one("score", cell=cell), story.one("parse", cell=cell)
+    return story.one("score", cell=cell), story.one("response", cell=cell)
+
+
+@forgery("parse.causes", "plain")
+def read_without_rules(story: Retold) -> Pair:
+    """A reading rests on the prompt, in the place of the rules that it was made by."""
+    parse, prompt = story.one("parse", cell=2), story.frozen("prompt")
+    parse.causes = [prompt.mark if story.by(cause).kind == "freeze" else cause for cause in parse.causes]
+    return parse, prompt
+
+
+@forgery("confirm.causes", "plain")
+def confirmed_of_another_cell(story: Retold) -> Pair:
+    """A confirmation of one cell rests on another cell's reading."""
+    confirm, other = story.one("confirm", cell=2), story.one("parse", cell=1)
+    confirm.causes = [other.mark]
+    return confirm, other
+
+
+@forgery("tally.causes", "plain")
+def tally_of_one_cell(story: Retold) -> Pair:
+    """A tally of a run rests on one cell, in the place of its plan."""
+    tally, cell = story.one("tally"), story.one("cell")
+    tally.causes = [story.frozen("rules").mark, cell.mark]
+    return tally, cell

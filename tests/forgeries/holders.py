@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from harness.links import held_on_read
 from ledger import Ledger, SigningKey
 from ledger.bundle._cover import newest_cover
 from ledger.bundle._make import Wanted, _Plan
@@ -64,6 +65,13 @@ def _deep(db: Path, _: Callable[[], Bundled]) -> Said:
     return commands("ledger", "verify", "--deep", "--db", db)
 
 
+def _read(db: Path, _: Callable[[], Bundled]) -> Said:
+    with Ledger.open(db, read_only=True) as ledger:
+        runs = dict.fromkeys(event.run for event in ledger.events(kind="plan"))
+        found = [each.sentence() for run in runs for each in held_on_read(ledger, run)]
+    return Said(int(bool(found)), "\n".join(found))
+
+
 def _reader(_: Path, bundle: Callable[[], Bundled]) -> Said:
     made = bundle()
     return commands("ledger", "verify", made.path, "--key", made.key.verifier)
@@ -75,7 +83,7 @@ def _alone(_: Path, bundle: Callable[[], Bundled]) -> Said:
 
 
 HOLDERS: Mapping[str, Callable[[Path, Callable[[], Bundled]], Said]] = {
-    "verify": _plain, "deep": _deep, "bundle": _reader, "verify.py": _alone,
+    "verify": _plain, "deep": _deep, "read": _read, "reader": _reader, "verify.py": _alone,
 }  # fmt: skip
 
 

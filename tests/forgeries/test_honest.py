@@ -30,7 +30,7 @@ def called_false(db: Path, *, withheld: bool = False, runs: int = 2) -> list[str
     wrong = [f"{who}: exit {said.status}\n{said.text}" for who, said in found.items() if said.status]
     plans = rows_of(db, "SELECT run, body ->> '$.purpose' FROM events WHERE kind = 'plan' ORDER BY seq DESC")
     for run, purpose in plans[:runs]:
-        for who, said in ask(db, "bundle", "verify.py", run=str(run)).items():
+        for who, said in ask(db, "reader", "verify.py", run=str(run)).items():
             if said.status not in ({0, 3} if withheld else {0}):
                 wrong.append(f"{who} of {run}: exit {said.status}\n{said.text}")
         if purpose == "probe":
@@ -84,7 +84,9 @@ def test_so_they_are_once_they_were_upgraded_and_exported_and_imported(name: str
 def test_the_frozen_ledgers_are_honest(name: str, tmp_path: Path) -> None:
     db = Path(shutil.copyfile(GOLDEN / name / "ledger.db", tmp_path / "ledger.db"))
     if name == "kinds":
-        assert [ask(db, who)[who].status for who in ("verify", "deep")] == [0, 0]
+        # Made up from beginning to end: what it says of a run rests on nothing, so it isn't held, and not proved.
+        assert ask(db, "verify")["verify"].status == 0
+        assert ask(db, "deep")["deep"].status in (0, 3)
     else:
         assert called_false(db) == []
 
