@@ -1,4 +1,4 @@
-"""A ledger whose every hash is right, and one thing in it false, is noticed: by all who hold the link, with the pair."""
+"""A ledger whose every hash is right, and one thing in it false: all who hold that link notice, and name the pair."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.links import LINKS
+from harness.links._table import LINKS
 from tests.forgeries.all_rows import FORGERIES
 from tests.forgeries.bases import base
 from tests.forgeries.holders import HOLDERS, ask
