@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> int:
             print(f"{start}CAN'T BE FORGED: {problem!r}", flush=True)
             wrong += 1
             continue
-        held = HELD.get(row.link, frozenset({"no such link"}))
+        held = HELD.get(row.link, frozenset({"no such link"})) - row.unseen
         noticed = [each if each in held else f"({each})" for each in HOLDERS if said[each].status == 1]
         missed = [f"{each} {said[each].status}" for each in HOLDERS if each in held and said[each].status != 1]
         bad = "".join([

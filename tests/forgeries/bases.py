@@ -13,7 +13,7 @@ from contextlib import chdir, closing, contextmanager, redirect_stderr, redirect
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory, mkdtemp
 
 import harness.cli
 import ledger.cli
@@ -381,9 +381,10 @@ def signed(lab: Lab) -> None:
     """A run, and a checkpoint of it."""
     with model_server(ferryman) as server:
         lab.run(server)
-    key = ("--signing-key", lab.folder / "key")
-    lab.call("ledger", "key", "new", *key)
-    lab.call("ledger", "checkpoint", *key)
+    with TemporaryDirectory() as elsewhere:
+        key = ("--signing-key", Path(elsewhere) / "key")
+        lab.call("ledger", "key", "new", *key)
+        lab.call("ledger", "checkpoint", *key)
 
 
 def reviewed(lab: Lab) -> None:

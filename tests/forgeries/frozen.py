@@ -132,7 +132,7 @@ def prices_exchanged(story: Retold) -> Pair:
     return prices, prices
 
 
-@forgery("freeze.digest", "decided")
+@forgery("freeze.digest", "decided", unseen="read reader verify.py")
 def prediction_after_the_fact(story: Retold) -> Pair:
     """What was predicted isn't what was frozen before the run."""
     prediction = story.frozen("prediction")

@@ -15,25 +15,29 @@ Forge = Callable[[Retold], tuple[Fact, Fact]]
 
 @dataclass(frozen=True)
 class Forgery:
-    """One row. `link` names a row of the table of links, `base` an honest ledger of tests.forgeries.bases."""
+    """One row. `link` names a row of the table of links, `base` an honest ledger of tests.forgeries.bases.
+
+    `unseen` are holders who aren't shown what is false: what nobody asked for is in no bundle and beside no number.
+    """
 
     name: str
     link: str
     what: str
     base: str
     forge: Forge
+    unseen: frozenset[str] = frozenset()
 
 
 FORGERIES: dict[str, Forgery] = {}
 
 
-def forgery(link: str, base: str) -> Callable[[Forge], Forge]:
+def forgery(link: str, base: str, *, unseen: str = "") -> Callable[[Forge], Forge]:
     """Register a forgery. Its docstring says what is false, in one sentence."""
 
     def register(function: Forge) -> Forge:
         name = function.__name__.replace("_", "-")
         assert function.__doc__ and name not in FORGERIES, name
-        FORGERIES[name] = Forgery(name, link, function.__doc__, base, function)
+        FORGERIES[name] = Forgery(name, link, function.__doc__, base, function, frozenset(unseen.split()))
         return function
 
     return register
