@@ -49,17 +49,19 @@ class _Number(str):
     __slots__ = ()
 
 
+_TAGGING = json.JSONDecoder(
+    object_pairs_hook=unique, parse_int=_Number, parse_float=_Number, parse_constant=refuse_constant
+)
+
+
 def tagged_form(value_text: str) -> bytes:
     """The RFC 8785 form of a JSON text's value with its numbers and strings tagged: what a digest is taken over.
 
     Raises `IdentityError` when the text isn't one JSON value, when an object holds a key twice, when a string holds a
     lone surrogate (it has no UTF-8), and when it nests deeper than `MAX_DEPTH`.
     """
-    decoder = json.JSONDecoder(
-        object_pairs_hook=unique, parse_int=_Number, parse_float=_Number, parse_constant=refuse_constant
-    )
     try:
-        return rfc8785.dumps(_tag(guarded(decoder, value_text), 0))
+        return rfc8785.dumps(_tag(guarded(_TAGGING, value_text), 0))
     except JSONError as error:
         raise IdentityError(f"expected one JSON value to take a digest of, got text that isn't: {error}") from None
     except (rfc8785.CanonicalizationError, UnicodeEncodeError):
@@ -87,9 +89,13 @@ def digest(value_text: str, key: bytes) -> str:
 
     `key` is the ledger's identity key, 32 bytes. Raises `IdentityError` as `tagged_form` does, and for another key.
     """
+    return _keyed(tagged_form(value_text), key)
+
+
+def _keyed(tagged: bytes, key: bytes) -> str:
     if len(key) != 32:
         raise IdentityError(f"expected an identity key of 32 bytes, got {len(key)}")
-    return blake3(tagged_form(value_text), key=key).hexdigest()
+    return blake3(tagged, key=key).hexdigest()
 
 
 def value_digest(value: Any, key: bytes) -> str:
@@ -145,15 +151,17 @@ def identity(*, suite: str, input_digest: str, candidate: str, arm: str, epoch: 
 
     `input_digest` and `candidate` are digests themselves. No label (file name, case id, run name) goes in.
     """
-    return value_digest(
-        {
-            "identity": IDENTITY_VERSION,
-            "suite": suite,
-            "input": input_digest,
-            "candidate": candidate,
-            "arm": arm,
-            "epoch": epoch,
-            "twin": twin,
-        },
-        key,
-    )
+    # The tagged form, written down at once: a plan takes one of these for every cell.
+    tagged = {
+        "identity": f"n:{IDENTITY_VERSION}",
+        "suite": f"s:{suite}",
+        "input": f"s:{input_digest}",
+        "candidate": f"s:{candidate}",
+        "arm": f"s:{arm}",
+        "epoch": f"n:{epoch}",
+        "twin": f"n:{twin}",
+    }
+    try:
+        return _keyed(rfc8785.dumps(tagged), key)
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+        raise IdentityError("a string holds a lone surrogate; write the whole pair") from None

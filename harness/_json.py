@@ -48,10 +48,7 @@ def loads(text: str) -> JSON:
     Raises `JSONError` for anything but exactly one value between white space, for a duplicate key in any object, for
     NaN and the infinities, and for nesting that the interpreter can't follow.
     """
-    decoder = json.JSONDecoder(
-        object_pairs_hook=unique, parse_int=number, parse_float=number, parse_constant=refuse_constant
-    )
-    return cast("JSON", guarded(decoder, text))
+    return cast("JSON", guarded(_EXACT, text))
 
 
 def guarded(decoder: json.JSONDecoder, text: str) -> Any:
@@ -79,6 +76,11 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def refuse_constant(text: str) -> NoReturn:
     """A `parse_constant` for what isn't JSON, though Python reads it."""
     raise JSONError(f"{text} is not JSON")
+
+
+_EXACT = json.JSONDecoder(
+    object_pairs_hook=unique, parse_int=number, parse_float=number, parse_constant=refuse_constant
+)
 
 
 def members(text: str) -> dict[str, str]:

@@ -16,7 +16,7 @@ nothing about what was derived.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -58,10 +58,12 @@ _DERIVED = (
 )
 _LOST = "SELECT seq FROM main.events WHERE run = ? AND kind = 'fault' AND body ->> '$.reason' = 'fate_unknown'"
 _CELLS_AT_ONCE = 500
+Cases = Mapping[tuple[str, str], Case]
+"""The frozen cases of a plan, by fixture and id."""
 
 
 def check_run(
-    ledger: Ledger, run: str, label: str | None = None, *, cases: Mapping[tuple[str, str], Case] | None = None,
+    ledger: Ledger, run: str, label: str | None = None, *, cases: Cases | None = None,
     joined: bool = True,
 ) -> Checked:  # fmt: skip
     """Check a run, or what was derived of it under one rule set. Appends nothing.
@@ -98,12 +100,17 @@ def check_cells(
     return Checked(run, tuple(each.done() for each in check.by_label.values()))
 
 
-def check_runs(ledger: Ledger, runs: Iterable[str] | None = None) -> Iterator[Checked]:
-    """Check runs one by one, by default all of the ledger; what can't be checked at all says why."""
+def check_runs(
+    ledger: Ledger, runs: Iterable[str] | None = None, *, known: Callable[[str], Cases | None] = lambda run: None
+) -> Iterator[Checked]:
+    """Check runs one by one, by default all of the ledger; what can't be checked at all says why.
+
+    `known` has the frozen cases of a run, where somebody thawed them before.
+    """
     wanted = [event.run for event in ledger.events(kind="plan")] if runs is None else runs
     for run in wanted:
         try:
-            yield check_run(ledger, run)
+            yield check_run(ledger, run, cases=known(run))
         except HarnessError as error:
             yield Checked(run, (), str(error))
     if runs is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness._fingerprint import plan_of
 from harness._replay_check import check_runs
 from harness.links._broken import Broken, Finder
 from harness.links._check import check_links
@@ -17,7 +18,8 @@ _MOST_SHOWN = 20
 def deep(ledger: Ledger) -> DeepCheck:
     """Check a ledger as far as its events reach. Appends nothing. The first false link is named first, with both of its
     events and both values."""
-    broken, not_held, whole = _links(ledger)
+    frozen = Freezes(ledger, Finder())
+    broken, not_held, whole = _links(ledger, frozen)
     lines = [f"run {each.run}, {each.sentence()}" if each.run else each.sentence() for each in broken[:_MOST_SHOWN]]
     if len(broken) > _MOST_SHOWN:
         lines.append(f"and {len(broken) - _MOST_SHOWN} more links that are false")
@@ -25,7 +27,7 @@ def deep(ledger: Ledger) -> DeepCheck:
     differences: list[str] = []
     reproduced = total = withheld = 0
     ok = not broken
-    for each in check_runs(ledger):
+    for each in check_runs(ledger, known=lambda run: frozen.thawed(plan_of(ledger, run))):
         if each.skipped:
             lines.append(f"run {each.run} is not derived again: {each.skipped}")
             continue
@@ -52,9 +54,8 @@ def deep(ledger: Ledger) -> DeepCheck:
     return DeepCheck(ok, f"{links}; {said}", tuple(lines), whole)
 
 
-def _links(ledger: Ledger) -> tuple[list[Broken], list[str], bool]:
+def _links(ledger: Ledger, frozen: Freezes) -> tuple[list[Broken], list[str], bool]:
     """What is false of a ledger's links, what couldn't be held, and whether every run could be looked at."""
-    frozen = Freezes(ledger, Finder())
     broken: dict[Broken, None] = {}
     not_held: dict[str, None] = {}
     bare: set[str] = set()

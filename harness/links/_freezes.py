@@ -17,7 +17,7 @@ from harness._rules import rules_digest
 from harness._suite import Case, case_of_line
 from harness.links._broken import Finder
 from ledger import Ledger, LedgerError, NotFound
-from ledger.kinds import Freeze
+from ledger.kinds import Freeze, Plan
 
 __all__ = ["Freezes", "FrozenCase"]
 
@@ -64,6 +64,16 @@ class Freezes:
         if seq not in self._fixtures:
             self._fixtures[seq] = self._cases(seq)
         return self._fixtures[seq]
+
+    def thawed(self, plan: Plan) -> Mapping[tuple[str, str], Case] | None:
+        """The cases of a plan's fixtures by fixture and id; None where one of them can't be read."""
+        found: dict[tuple[str, str], Case] = {}
+        for each in plan.fixtures:
+            cases = self.cases(each.freeze)
+            if cases is None:
+                return None
+            found.update(((each.name, frozen.case.id), frozen.case) for frozen in cases)
+        return found
 
     def check(self, seq: int) -> None:
         """Hold a freeze to its own blobs."""
