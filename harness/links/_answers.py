@@ -22,7 +22,7 @@ from harness._typed import typed
 from harness.links._broken import Finder
 from harness.links._cells import CellLinks
 from harness.links._requests import RequestLinks
-from harness.parse import Reading
+from harness.parse import Reading, Wire
 from ledger import Ledger, NotFound
 from ledger.kinds import Fault, Import, Request, Response, Reuse, Wait
 
@@ -63,6 +63,9 @@ class _Attempt:
     fault: int = 0
     wait: int = 0
     why: str = ""
+    whole: bool | None = None
+    cut: int = 0
+    after: str | None = None
 
     @property
     def ended(self) -> int:
@@ -101,6 +104,10 @@ class AnswerLinks:
             if row[1] in _LATER:
                 self._after_close(row)
             steps[row[1]](row, attempts)
+        for each in attempts:
+            if each.whole is not None:
+                at = each.cut or each.response
+                self.finder.hold("response.whole", each.response, "whole", each.whole, at, not each.cut, cell=cell)
 
     def _after_close(self, row: Row) -> None:
         """A closed run is asked again only by a resume."""
@@ -153,6 +160,8 @@ class AnswerLinks:
             body = typed(Response, text, f"event {seq}")
             said, follows = (body.attempt, body.turn), (mine.number, mine.turn)
             self.finder.hold("response.attempt", seq, "attempt and turn", said, mine.request, follows, cell=cell)
+            mine.whole = body.whole
+            mine.after = Wire(body.status, tuple(body.headers), b"").header("retry-after") or ""
 
     def _fault(self, row: Row, attempts: list[_Attempt]) -> None:
         seq, _, cell, causes, text, _, _ = row
@@ -178,6 +187,8 @@ class AnswerLinks:
                 "fault.once", seq, "a fault of", f"event {mine.request}", mine.fault, "the one that it has", cell=cell
             )
         mine.fault = mine.fault or seq
+        if mine.response in asked:
+            mine.cut = seq
 
     def _reason(self, seq: int, cell: int, body: Fault) -> None:
         """A reason always has the same stage, and lies with the same; of other code's reasons nothing is said."""
@@ -201,6 +212,9 @@ class AnswerLinks:
         said, follows = (body.attempt, body.turn), (last.number, last.turn)
         self.finder.hold("wait.attempt", seq, "attempt and turn", said, last.request, follows, cell=cell)
         last.wait, last.why = seq, body.why
+        if last.response == 0 or last.after is not None:
+            at = last.response or last.fault
+            self.finder.hold("wait.asked", seq, "asked", body.asked, at, last.after or "", cell=cell)
 
     def _reuse(self, row: Row, attempts: list[_Attempt]) -> None:
         seq, _, cell, causes, text, _, _ = row

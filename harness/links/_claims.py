@@ -11,9 +11,9 @@ from harness._typed import typed
 from harness.links._broken import Finder
 from harness.links._plans import Kept
 from ledger import Ledger, NotFound
-from ledger.kinds import Accept, Plan, Report, Tally
+from ledger.kinds import Accept, Import, Plan, Report, Tally
 
-__all__ = ["check_accepts", "check_graded", "check_reports"]
+__all__ = ["check_accepts", "check_graded", "check_labels", "check_reports"]
 
 _ACCEPTS = "SELECT seq, body FROM main.events WHERE run = ? AND kind = 'accept' AND body IS NOT NULL ORDER BY seq"
 _GRADED = (
@@ -27,6 +27,11 @@ _REPORTS = "SELECT seq, body FROM main.events WHERE kind = 'report' AND body IS 
 _SCORED = (
     "SELECT 1 FROM main.events WHERE run = ? AND kind = 'score' AND seq > ? AND seq < ? AND body ->> '$.rules' = ?"
     " LIMIT 1"
+)
+_LABELS = (
+    "SELECT event.seq, event.body, cause.seq, cause.run FROM main.events AS event"
+    " LEFT JOIN main.events AS cause ON cause.seq = event.causes ->> '$[0]'"
+    " WHERE event.kind = 'import' AND event.run = '' AND event.body IS NOT NULL ORDER BY event.seq"
 )
 _COUNTED = frozenset({"rate", "mean"})
 
@@ -72,6 +77,19 @@ def check_graded(
         row = ledger.sql("SELECT seq FROM main.events WHERE run = ? AND kind = 'plan'", (graded,)).fetchone()
         if row is None or row[0] > at:
             finder.broken("plan.grades", at, "grades", graded, row[0] if row else 0, "a run that was planned before")
+
+
+def check_labels(ledger: Ledger, finder: Finder) -> None:
+    """People's labels: the file is the one that was recorded, and they are about the run whose plan is their cause."""
+    for seq, text, plan, run in ledger.sql(_LABELS):
+        body = typed(Import, text, f"event {seq}")
+        try:
+            data = ledger.blob(seq, "file")
+        except NotFound:
+            continue
+        finder.hold("import.digest", seq, "digest", body.digest, seq, file_digest(data))
+        if "run" in body.claimed and plan is not None:
+            finder.hold("import.labels", seq, "the run", body.claimed["run"], plan, run)
 
 
 def check_reports(ledger: Ledger, finder: Finder, bare: Collection[str]) -> None:
