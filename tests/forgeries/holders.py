@@ -17,7 +17,7 @@ from ledger.bundle._select import Asked
 from ledger.bundle._write import write_zip
 from ledger.checkpoints._files import checkpoint_folder
 from ledger.cli import app, run_app
-from tests.forgeries.bases import clean_environ
+from tests.forgeries.lab import clean_environ
 from tests.ledger.bundle.bundled import checkpointed
 from tests.ledger.bundle.edited import Said, alone
 

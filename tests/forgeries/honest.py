@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.forgeries.bases import BASES, CASES, Lab, clean_environ, ferryman, grader, made_by, rows_of
+from tests.forgeries.bases import BASES, made_by
+from tests.forgeries.honest_more import MORE
+from tests.forgeries.lab import CASES, Lab, clean_environ, ferryman, grader, rows_of
 from tests.harness.models import Answer, ModelServer, model_server
 from tests.started import Started, start
 
@@ -241,6 +243,7 @@ def imported_again(lab: Lab) -> None:
 
 HONEST: Mapping[str, Callable[[Lab], None]] = {
     **BASES,
+    **MORE,
     **{
         make.__name__: make
         for make in (

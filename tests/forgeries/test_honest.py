@@ -11,16 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.forgeries.bases import BASES, base, rows_of
+from tests.forgeries.bases import BASES, base
 from tests.forgeries.holders import ask, commands
 from tests.forgeries.honest import HONEST, honest
+from tests.forgeries.lab import rows_of
 from tests.harness.imports.artifacts import CASES, fixture, put, sample
 from tests.ledger.ledgers import settle
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 BEFORE = sorted(each.name.partition(".")[0] for each in GOLDEN.glob("before-links/*.xz"))
-WITHHELD = ("redacted", "compressed")
+WITHHELD = ("redacted", "compressed", "frozen_files_withheld", "prompt_withheld")
 
 
 def called_false(db: Path, *, withheld: bool = False, runs: int = 2) -> list[str]:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.forgeries.bases import Lab, base, grader, rows_of
+from tests.forgeries.bases import base
 from tests.forgeries.holders import commands
 from tests.forgeries.honest import killed_after, run_of, slowly
+from tests.forgeries.lab import Lab, grader, rows_of
 from tests.harness.models import Answer, model_server
 
 FEW = (8, 19, 34)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.forgeries.bases import BASES, base, rows_of
+from tests.forgeries.bases import BASES, base
+from tests.forgeries.lab import rows_of
 from tests.forgeries.retold import Retold
 
 TABLES = ("events ORDER BY seq", "edges ORDER BY cause, effect")
