@@ -14,8 +14,9 @@ import pytest
 from tests.forgeries.bases import BASES, base
 from tests.forgeries.holders import ask, commands
 from tests.forgeries.honest import HONEST, honest
-from tests.forgeries.lab import rows_of
+from tests.forgeries.lab import Lab, ferryman, rows_of
 from tests.harness.imports.artifacts import CASES, fixture, put, sample
+from tests.harness.models import model_server
 from tests.ledger.ledgers import settle
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +80,17 @@ def test_so_they_are_once_they_were_upgraded_and_exported_and_imported(name: str
         assert done.status == 0, done.text
     for each in (old, db):
         assert called_false(each, withheld=name in WITHHELD, runs=1) == []
+
+
+def test_so_is_one_that_was_begun_before_and_is_resumed_now(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    thawed("unfinished", tmp_path)
+    moved = ("--accept", "endpoint", "--accept", "code", "--reason", "a release later")
+    with model_server(ferryman) as server:
+        more = ("--suite", lab.suite, "--base-url", server.openai, "--retry-outcomes", "truncated")
+        lab.call("harness", "resume", "latest", *moved, *more)
+    assert rows_of(lab.db, "SELECT body ->> '$.status' FROM events WHERE kind = 'close'")[-1] == ("complete",)
+    assert called_false(lab.db) == []
 
 
 @pytest.mark.parametrize("name", ["runs", "kinds"])
