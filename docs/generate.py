@@ -1,6 +1,7 @@
 """Writes the pages that are generated: `python docs/generate.py`. A test fails when one of them is out of date.
 
-SCHEMA.md comes from a real ledger file, OUTCOMES.md from the taxonomy, PROVIDERS.md from the providers' data file.
+SCHEMA.md comes from a real ledger file, OUTCOMES.md from the taxonomy, PROVIDERS.md from the providers' data file,
+LINKS.md from the table of links.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from harness._outcomes import FLAGS, PATTERNS, REASONS, Reason
 from harness.engines._providers import built_in_providers
+from harness.links import HOLDERS, LINKS, PRIMARY
 from ledger import Ledger
 from ledger._schema import RELEASE
 from ledger.web._described import promise
@@ -124,7 +126,37 @@ def _provider_lines() -> Iterator[str]:
         yield f"| `{name}` | {protocol} | {address} | {keys} | {variable} | {note} |"
 
 
-PAGES = {"SCHEMA.md": schema_page, "OUTCOMES.md": outcomes_page, "PROVIDERS.md": providers_page}
+def links_page() -> str:
+    """Every field of an event that follows from another event, and who holds it; and every one that doesn't."""
+    return "\n".join(_link_lines()) + "\n"
+
+
+def _link_lines() -> Iterator[str]:
+    yield from (_HEAD, "", "# Links: what follows from what, and who holds it", "")
+    yield "A ledger whose every hash is right can still say something false. So every field that follows from another"
+    yield "event has a line here, with what it follows from, and who works it out again and says so where it doesn't."
+    yield "For every line there is a forged ledger in `tests/forgeries`, which all who are named must notice."
+    yield ""
+    yield from (f"- **{name}**: {what}" for name, what in HOLDERS.items())
+    yield ""
+    yield "A link that can't be held, because a release before it recorded too little, or because what it follows from"
+    yield "is withheld, is said to be *not held*, never false. Each `kind.causes` is who may cause an event of that kind;"
+    yield "`kind.blobs.NAME` is a blob; a kind alone is that the event is there at all."
+    yield from ("", "| link | fields | follows from | held by |", "|---|---|---|---|")
+    for each in LINKS:
+        fields = ", ".join(f"`{name}`" for name in each.fields)
+        holders = ", ".join(name for name in HOLDERS if name in each.held)
+        yield f"| `{each.name}` | {fields} | {each.follows} | {holders} |"
+    yield from ("", "## Fields that say something for the first time", "")
+    yield from ("Nothing in a ledger can hold these; who says them is all that can be told.", "")
+    yield from ("| fields | said by |", "|---|---|")
+    for fields, who in PRIMARY.items():
+        yield f"| {', '.join(f'`{name}`' for name in fields.split())} | {who} |"
+
+
+PAGES = {
+    "SCHEMA.md": schema_page, "OUTCOMES.md": outcomes_page, "PROVIDERS.md": providers_page, "LINKS.md": links_page,
+}  # fmt: skip
 
 
 def main() -> None:

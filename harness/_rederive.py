@@ -14,7 +14,7 @@ from harness._identity import digest
 from harness._replay_check import Checked, check_cells, check_run
 from harness._replies import read_plan
 from harness._suite import Case, case_of_line
-from harness.links import Broken, check_links
+from harness.links import Broken, check_links, said_of_run
 from ledger import Ledger, LedgerError
 from ledger.bundle import Part, Rederived
 from ledger.kinds import Cell, Plan, PlanCandidate
@@ -30,7 +30,7 @@ def rederive(ledger: Ledger, part: Part) -> Rederived:
     broken: Sequence[Broken] = ()
     try:
         if part.cells is None:
-            broken = check_links(ledger, part.run).broken
+            broken = (*check_links(ledger, part.run).broken, *said_of_run(ledger, part.run))
             return _said(part, check_run(ledger, part.run, joined=False), broken)
         cases, problems = _cases(ledger, part)
         if problems:

@@ -165,4 +165,5 @@ def tally_difference(
     fields = _fields("tally", event.body or "", Draft(again, run=event.run).prepared().body)
     if (body.rules, body.freeze) not in freezes:
         fields = (*fields, ("freeze", str(body.freeze), f"the freeze of {body.rules}"))
-    return body.rules, Difference(event.run, 0, "", "tally", body.rules, event.seq, fields) if fields else None
+    found = Difference(event.run, 0, "", "tally", body.rules, event.seq, fields, body.freeze)
+    return body.rules, found if fields else None

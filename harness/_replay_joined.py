@@ -110,7 +110,8 @@ class JoinedCheck:
             return self._differs(seen, event, rules, "grade", f"event {last}" if last else "none", named)
         if last:
             body = typed(Score, judge.scores[last], f"event {last}").model_copy(update={"rules": rules.label})
-            return self._against(seen, event, rules, body)
+            found = self._against(seen, event, rules, body)
+            return found and replace(found, evidence=last)
         return self._unread(seen, event, rules, judge, answer)
 
     def _unread(

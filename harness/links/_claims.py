@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from harness._graded import evidence_of
 from harness._identity import file_digest
 from harness._typed import typed
-from harness.links._broken import Finder
+from harness.links._broken import Broken, Finder
 from harness.links._plans import Kept
 from ledger import Ledger, NotFound
 from ledger.kinds import Accept, Import, Plan, Report, Tally
 
-__all__ = ["check_accepts", "check_graded", "check_labels", "check_reports"]
+__all__ = ["check_accepts", "check_graded", "check_labels", "check_reports", "said_of_run"]
 
 _ACCEPTS = "SELECT seq, body FROM main.events WHERE run = ? AND kind = 'accept' AND body IS NOT NULL ORDER BY seq"
 _GRADED = (
@@ -23,6 +23,7 @@ _GRADED = (
     " CROSS JOIN main.events AS cause ON cause.seq = each.value WHERE cell.run = ?1 AND cell.kind = 'cell'"
     " AND cause.run <> ?1 ORDER BY cell.seq, cause.seq"
 )
+_HASH = "SELECT hash FROM main.events WHERE seq = ?"
 _REPORTS = "SELECT seq, body FROM main.events WHERE kind = 'report' AND body IS NOT NULL ORDER BY seq"
 _SCORED = (
     "SELECT 1 FROM main.events WHERE run = ? AND kind = 'score' AND seq > ? AND seq < ? AND body ->> '$.rules' = ?"
@@ -79,6 +80,15 @@ def check_graded(
             finder.broken("plan.grades", at, "grades", graded, row[0] if row else 0, "a run that was planned before")
 
 
+def said_of_run(ledger: Ledger, run: str) -> Sequence[Broken]:
+    """What is false of the reports and people's labels that a ledger has of one run; the events that they name may be
+    missing."""
+    finder = Finder()
+    check_labels(ledger, finder)
+    check_reports(ledger, finder, lambda report: report.run == run)
+    return finder.found
+
+
 def check_labels(ledger: Ledger, finder: Finder) -> None:
     """People's labels: the file is the one that was recorded, and they are about the run whose plan is their cause."""
     for seq, text, plan, run in ledger.sql(_LABELS):
@@ -92,21 +102,22 @@ def check_labels(ledger: Ledger, finder: Finder) -> None:
             finder.hold("import.labels", seq, "the run", body.claimed["run"], plan, run)
 
 
-def check_reports(ledger: Ledger, finder: Finder, bare: Collection[str]) -> None:
-    """Every report says what its file and its tallies say; but for those of runs of which nothing can be held."""
+def check_reports(ledger: Ledger, finder: Finder, wanted: Callable[[Report], bool]) -> None:
+    """Every report that is wanted says what its file and its tallies say."""
     for seq, text in ledger.sql(_REPORTS):
         body = typed(Report, text, f"event {seq}")
-        if body.run in bare:
+        if not wanted(body):
             continue
         try:
             file = ledger.blob(seq, "file")
             finder.hold("report.digest", seq, "digest", body.digest, seq, file_digest(file))
         except NotFound:
             pass
-        if 1 <= body.size < seq:
-            finder.hold("report.head", seq, "head", body.head, body.size, ledger.event(body.size).hash)
-        else:
+        if body.size >= seq:
             finder.broken("report.head", seq, "size", body.size, seq, "a place before it")
+        else:
+            (head,) = ledger.sql(_HASH, (body.size,)).fetchone() or (body.head,)
+            finder.hold("report.head", seq, "head", body.head, body.size, head)
         for figure in body.figures:
             if isinstance(figure, dict) and figure.get("kind") in _COUNTED:
                 _figure(ledger, seq, body.run, cast("Mapping[str, Any]", figure), finder)

@@ -66,7 +66,7 @@ def _links(ledger: Ledger, frozen: Freezes) -> tuple[list[Broken], list[str], bo
         bare |= set() if found.whole else {event.run}
     for event in ledger.events(kind="freeze"):
         frozen.check(event.seq)
-    check_reports(ledger, frozen.finder, bare)
+    check_reports(ledger, frozen.finder, lambda report: report.run not in bare)
     check_labels(ledger, frozen.finder)
     broken.update(dict.fromkeys(frozen.finder.found))
     return sorted(broken, key=lambda each: each.event), list(not_held), not bare

@@ -146,7 +146,7 @@ LINKS: tuple[Link, ...] = (
         ("tally.outcomes", "tally.outcomes", "the last score of every planned cell", "drbp"),
         ("tally.metrics", "tally.metrics.candidate tally.metrics.metric tally.metrics.kind tally.metrics.k"
          " tally.metrics.total tally.metrics.n tally.metrics.planned tally.metrics.primary tally.metrics.unmeasured",
-         "the last scores, counted again", "drbp"),
+         "the last scores, counted again", "dbp"),
         ("tally.causes", "tally.causes", "the rule set and the plan; of a join, the judge's tally", "vdbp"),
         ("close.planned", "close.planned", "the cells of the plan", "dbp"),
         ("close.asked", "close.asked", "cells that were asked, but for those taken over", "dbp"),
