@@ -1,7 +1,8 @@
 """Whether two numbers mean the same thing: each component that moved beside the candidate (or the rules), by name.
 
 Rule code that moved under an unchanged file is settled by behaviour: where replaying what either run recorded, with the
-code here, derives the very events that stand, the two are comparable.
+code here, derives the very events that stand, the two are comparable. So is an environment that can change what is
+derived (harness._environment has the policy); what it can't change is named.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness._environment import Shift, moved_environment, shifts_in_words
 from harness._errors import HarnessError
 from harness._fingerprint import Fingerprints, FrozenSet, case_set, fingerprints, freeze_of, plan_of
 from harness._moved import Moved
@@ -27,9 +29,11 @@ _SHOWN = ("read", "confirm", "score", "metrics", "primary", "policy", "bars")
 class Behaviour:
     """What replaying both runs with the code here gave: how many of the recorded derivations it derives again.
 
-    `withheld` counts those that nobody can derive any more; `why` says why a run could not be replayed at all.
+    `what` is what moved, `withheld` counts those that nobody can derive any more, and `why` says why a run could not be
+    replayed at all.
     """
 
+    what: str
     reproduced: int
     total: int
     withheld: int = 0
@@ -43,25 +47,26 @@ class Behaviour:
     def sentence(self) -> str:
         """In words."""
         if self.why:
-            return f"code moved, and what it does can't be held against what stands: {self.why}"
+            return f"{self.what} moved, and what it does can't be held against what stands: {self.why}"
         if not self.total:
-            return "code moved; nothing is recorded that it could be held against"
+            return f"{self.what} moved; nothing is recorded that it could be held against"
         apart = f"; {self.withheld:,} can't be checked, for what they rest on is withheld" if self.withheld else ""
         end = "comparable" if self.same else "not comparable"
-        return f"code moved; {self.reproduced:,} of {self.total:,} derivations identical: {end}{apart}"
+        return f"{self.what} moved; {self.reproduced:,} of {self.total:,} derivations identical: {end}{apart}"
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
         return {
-            "reproduced": self.reproduced, "total": self.total, "withheld": self.withheld, "same": self.same,
-            "why": self.why,
+            "what": self.what, "reproduced": self.reproduced, "total": self.total, "withheld": self.withheld,
+            "same": self.same, "why": self.why,
         }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Comparability:
     """`moved` names what keeps two sides apart, `mend` the commands that would help. `candidate` lists what differs
-    in the candidates themselves, `beside` what else differs and decides nothing of what a score means."""
+    in the candidates themselves, `beside` what else differs and decides nothing of what a score means; `environment`
+    has all that differs in what the two were run in."""
 
     a: Fingerprints
     b: Fingerprints
@@ -70,6 +75,7 @@ class Comparability:
     behaviour: Behaviour | None
     candidate: tuple[str, ...]
     beside: tuple[str, ...]
+    environment: tuple[Shift, ...] = ()
 
     @property
     def comparable(self) -> bool:
@@ -94,6 +100,7 @@ class Comparability:
             "fingerprints": {"a": self.a.as_json(), "b": self.b.as_json()},
             "behaviour": None if behaviour is None else behaviour.as_json(),
             "candidate_differs": list(self.candidate), "also_differs": list(self.beside),
+            "environment": [each.as_json() for each in self.environment],
         }  # fmt: skip
 
 
@@ -105,7 +112,8 @@ def comparability(ledger: Ledger, duel: Duel) -> Comparability:
         return Comparability(left, right, (), (), None, (), ())
     plans = plan_of(ledger, a.run), plan_of(ledger, b.run)
     moved = [] if a.run == b.run else _moved_surroundings(ledger, duel, plans, left, right)
-    rules, behaviour = _moved_rules(ledger, duel, left, right)
+    shifts = moved_environment(left.more["environment"], right.more["environment"])
+    rules, behaviour = _moved_rules(ledger, duel, left, right, [each for each in shifts if each.weight == "derives"])
     moved += rules
     ours, theirs = (_candidate(plan, side) for plan, side in zip(plans, (a, b), strict=True))
     same = ours.digest == theirs.digest
@@ -113,7 +121,7 @@ def comparability(ledger: Ledger, duel: Duel) -> Comparability:
         moved += _moved_model(a.candidate, left, right)
     return Comparability(
         left, right, tuple(moved), tuple(_mend(duel, moved)), behaviour,
-        () if same else tuple(_candidate_differs(ours, theirs)), tuple(_beside(left, right, same=same)),
+        () if same else tuple(_candidate_differs(ours, theirs)), tuple(_beside(left, right, same=same)), shifts,
     )  # fmt: skip
 
 
@@ -168,7 +176,7 @@ def _moved_cases(a: FrozenSet, b: FrozenSet, plans: tuple[Plan, Plan]) -> list[M
 
 
 def _moved_rules(
-    ledger: Ledger, duel: Duel, left: Fingerprints, right: Fingerprints
+    ledger: Ledger, duel: Duel, left: Fingerprints, right: Fingerprints, shifts: Sequence[Shift]
 ) -> tuple[list[Moved], Behaviour | None]:
     found: list[Moved] = []
     where = " → ".join(dict.fromkeys((duel.a.rules, duel.b.rules)))
@@ -183,10 +191,14 @@ def _moved_rules(
         if modules:
             found.append(_code(where, modules))
         return found, None
-    if not modules:
+    if not modules and not shifts:
         return found, None
-    behaviour = _behaviour(ledger, duel)
-    return ([] if behaviour.same else [_code(where, modules)]), behaviour
+    behaviour = _behaviour(ledger, duel, "code" if modules else f"the environment ({shifts_in_words(shifts)})")
+    if modules:
+        return ([] if behaviour.same else [_code(where, modules)]), behaviour
+    if not behaviour.same and (behaviour.why or behaviour.total or behaviour.withheld):
+        found += [Moved("environment", each.name, each.before, each.after) for each in shifts]
+    return found, behaviour
 
 
 def _code(where: str, modules: tuple[str, ...]) -> Moved:
@@ -219,17 +231,17 @@ def _moved_files(ledger: Ledger, duel: Duel, where: str, before: str, after: str
     return [*shown, moved, *([Moved("rules", where, before, after, others)] if others else [])]
 
 
-def _behaviour(ledger: Ledger, duel: Duel) -> Behaviour:
+def _behaviour(ledger: Ledger, duel: Duel, what: str) -> Behaviour:
     from harness._replay_check import check_run
 
     places = dict.fromkeys((side.run, side.rules) for side in (duel.a, duel.b))
     try:
         checks = [check_run(ledger, run, label) for run, label in places]
     except HarnessError as problem:
-        return Behaviour(0, 0, why=str(problem))
+        return Behaviour(what, 0, 0, why=str(problem))
     faults = [rules.fault for check in checks for rules in check.rules if rules.fault]
     return Behaviour(
-        sum(each.reproduced for each in checks), sum(each.total for each in checks),
+        what, sum(each.reproduced for each in checks), sum(each.total for each in checks),
         sum(each.withheld for each in checks), faults[0] if faults else "",
     )  # fmt: skip
 
@@ -260,7 +272,8 @@ def _candidate_differs(a: PlanCandidate, b: PlanCandidate) -> list[str]:
 def _beside(left: Fingerprints, right: Fingerprints, *, same: bool) -> list[str]:
     before, after = left.more, right.more
     found = [name for name in ("via", "planned", "accepted") if before[name] != after[name]]
-    found += [f"environment: {name}" for name in _changed(before["environment"], after["environment"])]
+    shifts = moved_environment(before["environment"], after["environment"])
+    found += [f"environment: {each.sentence()}" for each in shifts if each.weight != "derives"]
     found += [f"code of {name}" for name in _changed(before["packages"], after["packages"])]
     if same and before["address"] != after["address"]:
         found.append("address")
@@ -292,6 +305,9 @@ def _mend(duel: Duel, moved: Sequence[Moved]) -> list[str]:
         name = a.rules.rpartition("@")[0]
         runs = " ".join(dict.fromkeys((a.run, b.run)))
         found.append(f"`harness rescore {runs} --rules {name}` reads both under one rule set, with nothing asked")
+    if "environment" in components:
+        runs = " ".join(dict.fromkeys((a.run, b.run)))
+        found.append(f"`harness replay --check {runs}` names each result that is derived otherwise here")
     if components == {"gold"}:
         found.append("`harness run … --reuse` takes the responses over and scores them under one key")
     elif components & {"ask", "cases", "arm", "epochs", "gold"}:

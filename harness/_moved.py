@@ -14,16 +14,18 @@ from typing import Any, Literal, cast
 from harness._candidate import Candidate
 from harness._identity import digest, tagged_form
 from harness._json import members
+from harness._people import people_text
 from harness._plan import arms_of, code_digests, digest_of_candidate
 from harness._recorded import Record
 from harness._rubric_moved import rubric_moved
 from harness._rules import RuleSet, moved_sources
 from harness._suite import Fixture, Suite
-from ledger.kinds import Freeze, PlanCandidate
+from ledger.kinds import Freeze, Plan, PlanCandidate
 
 __all__ = [
-    "FrozenCase", "FrozenFixture", "FrozenRules", "Moved", "changed_paths", "moved_candidates", "moved_cases",
-    "moved_code", "moved_rules", "moved_servers", "read_frozen_cases",
+    "FrozenCase", "FrozenFixture", "FrozenRules", "Moved", "changed_paths", "moved_arms", "moved_candidates",
+    "moved_cases", "moved_code", "moved_people", "moved_people_names", "moved_rules", "moved_servers",
+    "read_frozen_cases",
 ]  # fmt: skip
 
 _ABSENT = "absent"
@@ -84,11 +86,22 @@ class FrozenCase:
 
 @dataclass(frozen=True)
 class FrozenFixture:
-    """A fixture as it was frozen. `file` is None when the frozen file was withheld."""
+    """A fixture as it was frozen. `file` is None when the frozen file was withheld.
+
+    Where its list of cases was withheld too, `cases` are those that the plan's cells tell of, and `listed` is false:
+    what else the file had isn't known.
+    """
 
     name: str
     cases: tuple[FrozenCase, ...]
     file: bytes | None
+    listed: bool = True
+
+    def text(self, case: FrozenCase, part: str) -> str | None:
+        """What a case of the frozen file has under that key, as written; None where nobody can tell any more."""
+        if self.file is None:
+            return None
+        return members(self.file.split(b"\n")[case.line - 1].decode("utf-8")).get(part)
 
 
 def read_frozen_cases(listed: bytes) -> tuple[FrozenCase, ...]:
@@ -113,16 +126,42 @@ def moved_cases(frozen: FrozenFixture, now: Fixture | None, key: bytes) -> list[
             is_now = digest(text, key)
             if is_now != was:
                 found.append(Moved(part, where, was, is_now, _paths(frozen, before, part, text)))
-    for case in here.values():
+    for case in here.values() if frozen.listed else ():
         found.append(Moved("case", f"case {frozen.name}/{case.id}", _ABSENT, digest(case.input_text, key)))
     return found
 
 
 def _paths(frozen: FrozenFixture, case: FrozenCase, part: str, now: str) -> tuple[str, ...]:
-    if frozen.file is None:
-        return ()
-    before = members(frozen.file.split(b"\n")[case.line - 1].decode("utf-8"))[part]
-    return tuple(f"/{part}{path}" for path in changed_paths(before, now))
+    before = frozen.text(case, part)
+    return () if before is None else tuple(f"/{part}{path}" for path in changed_paths(before, now))
+
+
+def moved_people(record: Record, frozen: FrozenFixture, now: Fixture | None, key: bytes) -> list[Moved]:
+    """Fields of `meta` that the plan names as people's and that have another value, case by case; none for a plan that
+    names none. What a cell's digest doesn't tell (a case that isn't planned) the frozen file does."""
+    names = record.plan.people or ()
+    if now is None or not names:
+        return []
+    told = {body.case: body.people for _, body in record.cells.values() if body.fixture == frozen.name}
+    here = {case.id: case for case in now.cases}
+    found: list[Moved] = []
+    for case in frozen.cases:
+        if case.id not in here:
+            continue
+        text = people_text(here[case.id].meta_text, names)
+        before = None if frozen.file is None else people_text(frozen.text(case, "meta") or "{}", names)
+        was, is_now = told.get(case.id) or (before and digest(before, key)), digest(text, key)
+        if was and was != is_now:
+            paths = () if before is None else tuple(f"/meta{path}" for path in changed_paths(before, text))
+            found.append(Moved("people", f"case {frozen.name}/{case.id}", was, is_now, paths))
+    return found
+
+
+def moved_people_names(plan: Plan, suite: Suite) -> list[Moved]:
+    """Names that a plan has under `people` and the suite no longer; more of them are another run's business."""
+    if set(plan.people or ()) <= set(suite.people):
+        return []
+    return [Moved("people", f"suite {suite.name}", ", ".join(plan.people or ()), ", ".join(suite.people) or "none")]
 
 
 def changed_paths(before: str, after: str) -> list[str]:
@@ -150,15 +189,30 @@ def _differences(before: Any, after: Any) -> list[str]:
 # Candidates
 
 
-def moved_candidates(record: Record, suite: Suite, now: Sequence[Candidate], arm: str, key: bytes) -> list[Moved]:
-    """What decides a request beside its case: prompt, arm, and each candidate's model, parameters and address."""
+def moved_arms(record: Record, suite: Suite, arm: str) -> list[Moved]:
+    """Fixtures whose cells measured another condition than they would now: the one asked for, or the suite's."""
+    plan = record.plan
+    before = {body.fixture: body.arm for _, body in record.cells.values()}
+    if plan.suite_arms is not None and plan.arms == list(dict.fromkeys(plan.suite_arms.values())):
+        before |= {each.name: plan.suite_arms.get(each.name, "") for each in plan.fixtures}
+    after = {each.name: arm or suite.arms.get(each.name, "") for each in plan.fixtures}
+    found = [
+        Moved("arm", f"fixture {name}", before[name] or "none", after[name] or "none")
+        for name in after
+        if name in before and before[name] != after[name]
+    ]
+    arms = arms_of(suite, list(after), arm)
+    if not found and plan.arms != arms:
+        found.append(Moved("arm", "", ", ".join(plan.arms) or "none", ", ".join(arms) or "none"))
+    return found
+
+
+def moved_candidates(record: Record, suite: Suite, now: Sequence[Candidate], key: bytes) -> list[Moved]:
+    """What decides a request beside its case: prompt, shape, and each candidate's model, parameters and address."""
     plan = record.plan
     found: list[Moved] = []
     if plan.ask != suite.ask:
         found.append(Moved("ask", f"suite {suite.name}", plan.ask, suite.ask))
-    arms = arms_of(suite, [each.name for each in plan.fixtures], arm)
-    if plan.arms != arms:
-        found.append(Moved("arm", "", ", ".join(plan.arms) or "none", ", ".join(arms) or "none"))
     if len(now) != len(plan.candidates):
         before = ", ".join(each.label for each in plan.candidates)
         return [*found, Moved("candidates", "", before, ", ".join(each.label for each in now))]
@@ -260,34 +314,36 @@ def moved_servers(record: Record, told: Mapping[str, Mapping[str, str]]) -> list
 
 @dataclass(frozen=True)
 class FrozenRules:
-    """A rule set as it was frozen, ready to be applied under its own label, and its freeze."""
+    """A rule set that a plan names, as it was frozen, and the freeze; `rules` is None where its file was withheld."""
 
-    rules: RuleSet
+    name: str
+    label: str
     freeze: Freeze
+    rules: RuleSet | None
 
 
-def moved_rules(record: Record, frozen: Sequence[FrozenRules], now: Mapping[str, RuleSet | None]) -> list[Moved]:
+def moved_rules(frozen: Sequence[FrozenRules], now: Mapping[str, RuleSet | None]) -> list[Moved]:
     """Rule files that aren't what they were; `now` holds them by name, None for one that is gone."""
     found: list[Moved] = []
-    names = [each.rules.name for each in frozen]
+    names = [each.name for each in frozen]
     if set(now) != set(names):
         return [Moved("rules", "", ", ".join(sorted(names)), ", ".join(sorted(now)))]
     for each in frozen:
-        rules = now[each.rules.name]
+        rules = now[each.name]
         after = rules.file_digest if rules else _ABSENT
         if after == each.freeze.digest:
             continue
-        rubric = rubric_moved(each.rules.file, rules.file) if rules else None
+        rubric = rubric_moved(each.rules.file, rules.file) if rules and each.rules else None
         if rubric is not None:
-            found.append(Moved("rubric", each.rules.label, rubric.before, rubric.after, rubric.paths))
+            found.append(Moved("rubric", each.label, rubric.before, rubric.after, rubric.paths))
         else:
-            found.append(Moved("rules", each.rules.label, each.freeze.digest, after))
+            found.append(Moved("rules", each.label, each.freeze.digest, after))
     return found
 
 
 def moved_code(record: Record, frozen: Sequence[FrozenRules]) -> list[Moved]:
     """Packages whose sources aren't those of the plan, or of the last accept; `paths` names modules that score."""
-    modules = {name for each in frozen for name in moved_sources(each.rules)}
+    modules = {name for each in frozen if each.rules is not None for name in moved_sources(each.rules)}
     now = code_digests()
     found: list[Moved] = []
     for package in sorted({*now, *record.plan.code}):

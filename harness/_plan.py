@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
 from typing import Literal
 
 from harness._candidate import Candidate
+from harness._environment import environment
 from harness._errors import UsageError
 from harness._filter import Condition, filters_text, keep
 from harness._freeze import Frozen
 from harness._identity import candidate_digest, digest, identity, twins
+from harness._people import people_digest
 from harness._rules import RuleSet
 from harness._suite import Case, Fixture, Suite
 from harness.suites import Metric
@@ -32,7 +31,6 @@ __all__ = [
     "arms_of",
     "code_digests",
     "digest_of_candidate",
-    "environment",
     "is_partial",
     "lay_out",
     "make_plan",
@@ -41,7 +39,6 @@ __all__ = [
 ]
 
 _CELLS_AN_APPEND = 500
-_PACKAGES = ("eval-ledger", "anthropic", "httpx", "httpx2", "pydantic", "orjson", "rfc8785", "blake3")
 
 
 @dataclass(frozen=True)
@@ -101,33 +98,6 @@ def _sources(folder: Traversable, name: str) -> list[tuple[str, bytes]]:
     return found
 
 
-def environment() -> dict[str, str]:
-    """What the harness runs in, by name: information, compared when a run is resumed and part of no identity."""
-    found = {
-        "python": platform.python_version(),
-        "implementation": platform.python_implementation(),
-        "system": platform.system(),
-        "machine": platform.machine(),
-    }
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return {**found, **_git()}
-
-
-@cache
-def _git() -> Mapping[str, str]:
-    """The commit that the working folder stands at, and whether it is dirty: information, never identity."""
-    try:
-        commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
-        state = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, timeout=5, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    return {"git_commit": commit.stdout.strip(), "git_dirty": "yes" if state.stdout.strip() else "no"}
-
-
 def _planned_metrics(rules: RuleSet, groups: Sequence[frozenset[str]], epochs: int) -> list[PlanMetric]:
     primary = set(rules.primary.values())
     return [
@@ -174,23 +144,25 @@ def digest_of_candidate(candidate: Candidate, turns: str, key: bytes) -> str:
 
 def lay_out(
     suite: Suite, cases: Sequence[tuple[str, Case]], candidates: Sequence[Candidate], *, epochs: int, arm: str,
-    key: bytes, evidence: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    key: bytes, evidence: Mapping[str, Sequence[int]] = MappingProxyType({}), people: Sequence[str] | None = None,
 ) -> list[tuple[Measurement, Cell]]:  # fmt: skip
     """Every cell of a plan, in order, with its body: candidate by candidate, epoch by epoch, `cases` in their order.
 
     `cases` come with the name of their fixture; twins are counted among them. Each cell's arm is `arm`, or the one that
-    the suite gives its fixture. `evidence` are the events that a case was made of, by its id. No measurement has its
-    seq yet.
+    the suite gives its fixture. `evidence` are the events that a case was made of, by its id; `people` the fields of
+    `meta` that are people's, as the suite has them unless told otherwise. No measurement has its seq yet.
     """
     stages = suite.stage_functions
+    names = suite.people if people is None else people
     inputs = [digest(case.input_text, key) for _, case in cases]
     golds = [digest(case.gold_text, key) for _, case in cases]
+    metas = [people_digest(case.meta_text, names, key) for _, case in cases]
     numbers = twins(inputs)
     found: list[tuple[Measurement, Cell]] = []
     for candidate in candidates:
         candidate_key = digest_of_candidate(candidate, stages.turns, key)
         for epoch in range(epochs):
-            for (fixture, case), asked, gold, twin in zip(cases, inputs, golds, numbers, strict=True):
+            for (fixture, case), asked, gold, meta, twin in zip(cases, inputs, golds, metas, numbers, strict=True):
                 condition = arm or suite.arms.get(fixture, "")
                 known_by = identity(
                     suite=suite.name, input_digest=asked, candidate=candidate_key, arm=condition, epoch=epoch,
@@ -202,7 +174,7 @@ def lay_out(
                 )  # fmt: skip
                 body = Cell(
                     case=case.id, fixture=fixture, identity=known_by, input=asked, gold=gold,
-                    candidate=candidate.label, arm=condition, epoch=epoch, twin=twin,
+                    candidate=candidate.label, arm=condition, epoch=epoch, twin=twin, people=meta,
                 )  # fmt: skip
                 found.append((measurement, body))
     return found
@@ -352,5 +324,7 @@ def make_plan(
         prices=frozen.prices,
         filter=filters_text(filters) if len(kept) < len(every) else "",
         grades=list(grades),
+        suite_arms={fixture.name: suite.arms[fixture.name] for fixture in fixtures if suite.arms.get(fixture.name)},
+        people=list(suite.people),
     )  # fmt: skip
     return body, laid_out

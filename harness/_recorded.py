@@ -39,7 +39,8 @@ class Record:
     """A run as its events tell it.
 
     `cells` by ordinal, with the seq of each; `attempts` by cell, in order; `scores` the last by (rule set label, cell);
-    `closed` the last close, unless something was asked after it; `reused` the cells whose response was taken over.
+    `closed` the last close, unless something was asked after it, and `last_close` its seq whether or not something was
+    (0 where there is none); `reused` the cells whose response was taken over.
     """
 
     run: str
@@ -51,6 +52,7 @@ class Record:
     accepts: tuple[Accept, ...]
     closed: Close | None
     reused: frozenset[int]
+    last_close: int = 0
 
     def accepted(self, component: str, value: str) -> str:
         """What `value` of a component has become by the accepts of this run, in their order."""
@@ -98,7 +100,7 @@ def read_record(ledger: Ledger, run: str) -> Record:
     attempts, reused = _attempts(ledger, run)
     return Record(
         run, seq, plan, cells, attempts, scores, tuple(body for body in accepts if isinstance(body, Accept)), closed,
-        reused,
+        reused, closes[-1].seq if closes else 0,
     )  # fmt: skip
 
 

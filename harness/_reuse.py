@@ -6,21 +6,20 @@ tainted run. What was taken over is read and scored anew, so a moved gold or rul
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness._attempts import read_exchange
 from harness._capture import Exchange
+from harness._composed import composed, recorded
 from harness._identity import digest
 from harness._plan import Measurement, PlannedRun
-from harness._recorded import Attempt, attempts_of, exchange_of
+from harness._recorded import attempts_of, exchange_of
 from harness._session import UNFINISHED, Start
 from harness._suite import Suite
-from harness.engines import compose_requests, recorded_key
-from ledger import Draft, Event, Ledger, NotFound, runs_set_aside
-from ledger.kinds import Plan, Request, Reuse
+from ledger import Draft, Event, Ledger, runs_set_aside
+from ledger.kinds import Plan, Reuse
 
 __all__ = ["Takeover", "take_over"]
 
@@ -81,7 +80,7 @@ def take_over(
     """Append a reuse event for every planned cell that an earlier response fits, before anything is asked."""
     by_identity, by_label = _sources(ledger, suite, planned.run)
     key = bytes.fromhex(ledger.genesis.identity_key)
-    requests = _compose(suite, [each for each in planned.measurements if each.identity in by_identity])
+    requests = composed(suite, [each for each in planned.measurements if each.identity in by_identity])
     why_not: Counter[str] = Counter()
     taken: list[tuple[Measurement, _Found]] = []
     used: set[int] = set()
@@ -102,13 +101,13 @@ def take_over(
             continue
         used.add(found.event.seq)
         taken.append((measurement, found))
-    recorded = _append(ledger, planned.run, taken)
+    standing = _append(ledger, planned.run, taken)
     moved = sum(digest(each.case.gold_text, key) != found.gold for each, found in taken)
     models: dict[str, frozenset[str]] = {}
     for measurement, found in taken:
         label = measurement.candidate.label
         models[label] = models.get(label, frozenset()) | ({found.model} if found.model else set())
-    start = Start(recorded=recorded, models=models, reused=frozenset(recorded))
+    start = Start(recorded=standing, models=models, reused=frozenset(standing))
     return Takeover(start, len(taken), len(planned.measurements) - len(taken), moved, dict(why_not))
 
 
@@ -134,20 +133,6 @@ def _sources(
     return by_identity, by_label
 
 
-def _compose(suite: Suite, measurements: Sequence[Measurement]) -> dict[int, tuple[str, str, bytes]]:
-    """The request that each cell would make, by cell; nothing is sent."""
-    stages = suite.stage_functions
-    keys = sorted({each.candidate.api_key for each in measurements} - {""})
-    found: dict[int, tuple[str, str, bytes]] = {}
-    for label in dict.fromkeys(each.candidate.label for each in measurements):
-        mine = [each for each in measurements if each.candidate.label == label]
-        candidate = mine[0].candidate
-        chats = [stages.messages(candidate.prompt, each.case.input) for each in mine]
-        made = asyncio.run(compose_requests(candidate, chats, keys=keys))
-        found.update({each.cell: key for each, key in zip(mine, made, strict=True) if key is not None})
-    return found
-
-
 def _usable(
     ledger: Ledger, source: _Source, measurement: Measurement, wanted: tuple[str, str, bytes] | None, used: set[int]
 ) -> tuple[_Found | None, str]:
@@ -162,19 +147,9 @@ def _usable(
     reading = read_exchange(exchange, measurement.candidate, max_wait=0)
     if reading.status in UNFINISHED:
         return None, "no earlier run has an answer for them"
-    if wanted is None or _key_of(ledger, last) != wanted:
+    if wanted is None or recorded(ledger, last) != wanted:
         return None, "the request that would be sent is not, byte for byte, the recorded one"
     return _Found(last.response, exchange, str(source.row["gold"]), reading.model), ""
-
-
-def _key_of(ledger: Ledger, attempt: Attempt) -> tuple[str, str, bytes] | None:
-    assert attempt.request is not None
-    try:
-        body = ledger.body(attempt.request)
-        sent = ledger.blob(attempt.request, "body")
-    except NotFound:
-        return None
-    return recorded_key(body, sent) if isinstance(body, Request) else None
 
 
 def _moved(measurement: Measurement, by_label: Mapping[tuple[object, ...], _Source], key: bytes) -> str:
@@ -191,7 +166,7 @@ def _moved(measurement: Measurement, by_label: Mapping[tuple[object, ...], _Sour
 
 
 def _append(ledger: Ledger, run: str, taken: Sequence[tuple[Measurement, _Found]]) -> dict[int, Exchange]:
-    recorded: dict[int, Exchange] = {}
+    standing: dict[int, Exchange] = {}
     for start in range(0, len(taken), _AN_APPEND):
         some = taken[start : start + _AN_APPEND]
         drafts = [
@@ -202,5 +177,5 @@ def _append(ledger: Ledger, run: str, taken: Sequence[tuple[Measurement, _Found]
             for measurement, found in some
         ]  # fmt: skip
         for event, (measurement, found) in zip(ledger.append(*drafts), some, strict=True):
-            recorded[measurement.cell] = replace(found.exchange, request=None, response=event.seq, fault=None)
-    return recorded
+            standing[measurement.cell] = replace(found.exchange, request=None, response=event.seq, fault=None)
+    return standing

@@ -1,6 +1,6 @@
 """Suites as they lie on disk: a manifest, prompts, rule files, and fixtures of cases.
 
-    fixtures/SUITE/suite.toml              name, stages, ask, prompt, rules (optional), [parameters]
+    fixtures/SUITE/suite.toml              name, stages, ask, prompt, rules and people (optional), [parameters]
     fixtures/SUITE/prompts/NAME.txt        the template that `prompt` names
     fixtures/SUITE/rules/NAME.toml         rule sets (see harness._rules)
     fixtures/SUITE/FIXTURE/cases.jsonl     one {"id", "input", "gold", "meta"} a line
@@ -24,6 +24,7 @@ from typing import Any, Literal, cast, get_args
 from harness._errors import IdentityError, SuiteError
 from harness._identity import file_digest, tagged_form
 from harness._json import JSON, JSONError, loads, members
+from harness._people import check_people, read_people
 from harness.suites._companion import Made, companion
 from harness.suites._registry import Stages, stage_names, stages
 from ledger import printable
@@ -38,7 +39,7 @@ Ask = Literal["object", "array", "jsonl", "python", "text"]
 _BOM = b"\xef\xbb\xbf"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_KEYS = frozenset({"name", "about", "stages", "ask", "prompt", "rules", "parameters"})
+_KEYS = frozenset({"name", "about", "stages", "ask", "prompt", "rules", "parameters", "people"})
 _CASE_KEYS = ("id", "input", "gold", "meta")
 _NOT_FIXTURES = frozenset({"prompts", "rules"})
 
@@ -90,7 +91,7 @@ class Suite:
     `rule_names` the rule sets that a run uses unless told otherwise, in the manifest's order.
 
     `made` is what a manifest of judging comes to, None for a suite of files; `arms` names the condition that each of
-    its fixtures measures.
+    its fixtures measures. `people` names the fields of `meta` that people judge by (harness._people), sorted.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Suite:
     fixtures: tuple[str, ...]
     rule_names: tuple[str, ...]
     made: Made | None = field(default=None, repr=False)
+    people: tuple[str, ...] = ()
 
     @property
     def arms(self) -> Mapping[str, str]:
@@ -263,6 +265,7 @@ def _load_manifest(folder: Path, *, named: bool) -> Suite:
         parameters=_parameters(table.get("parameters", {}), path),
         fixtures=fixtures,
         rule_names=_rule_names(table.get("rules"), folder, path),
+        people=read_people(table.get("people", []), _show(path)),
     )
 
 
@@ -341,7 +344,9 @@ def _plain(value: Any) -> bool:
 def _load_fixture(suite: Suite, name: str) -> Fixture:
     path = suite.folder / name / "cases.jsonl"
     data = suite.made.fixtures[name] if suite.made else _read(path)
-    return Fixture(suite.name, name, data, parse_cases(data, path, suite.stage_functions))
+    cases = parse_cases(data, path, suite.stage_functions)
+    check_people(((case.line, case.meta_text) for case in cases), suite.people, _show(path))
+    return Fixture(suite.name, name, data, cases)
 
 
 def parse_cases(data: bytes, path: Path, entry: Stages) -> tuple[Case, ...]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from harness._candidate import Candidate
-from harness._errors import EngineError, RunMoved, SuiteError, UsageError
+from harness._errors import EngineError, RulesError, RunMoved, SuiteError, UsageError
 from harness._given import Given, GivenCandidate, read_given
 from harness._job import prompt_of
 from harness._moved import Moved
@@ -25,7 +25,7 @@ from harness.engines import resolve_engine
 from harness.rubrics import PAIR, pair_suite
 from ledger.kinds import Plan
 
-__all__ = ["Now", "ResumeJob", "look"]
+__all__ = ["Now", "ResumeJob", "look", "missing_suite", "with_keys"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ResumeJob:
 
 @dataclass(frozen=True)
 class Now:
-    """What is on disk and asked for now."""
+    """What is on disk and asked for now. The candidates have their keys where the environment has them."""
 
     suite: Suite
     fixtures: Mapping[str, Fixture | None]
@@ -66,28 +66,67 @@ class Now:
     arm: str
 
 
+def missing_suite(plan: Plan, job: ResumeJob) -> Path | None:
+    """The folder that a plan's suite was in, where there is none any more; None where there is, and where somebody
+    names what is to stand in its place."""
+    if job.suite or job.engines or job.base_urls or job.rules or job.parameters or job.stream is not None:
+        return None
+    if job.arm is not None:
+        return None
+    folder = _folder(_reference(plan, job))
+    return None if (folder / "suite.toml").exists() else folder
+
+
 def look(record: Record, job: ResumeJob, made: Mapping[str, Fixture] = MappingProxyType({})) -> Now:
     """What is there now for the run of `record`. `made` are fixtures that no folder holds, by name.
 
-    Raises RunMoved for another suite and for a prompt that is gone.
+    Raises RunMoved for another suite, for one that can't be read any more, and for a prompt that is gone.
     """
     plan = record.plan
     given = read_given(plan.given)
-    suite, fixtures = _load_suite(plan, job.suite or (given.suite if given else "") or plan.suite, made)
-    if suite.name != plan.suite:
-        raise RunMoved(
-            f"run {record.run} measured the suite {plan.suite}, and {job.suite or suite.folder} is {suite.name}",
-            record.run, [Moved("suite", "", plan.suite, suite.name).as_json()],
-        )  # fmt: skip
-    files: Mapping[str, str] = given.rules if given else {}
-    rules = {
-        Path(name).stem if name.endswith(".toml") else name: _rules(suite, name, files, asked=bool(job.rules))
-        for name in job.rules or [each.name for each in plan.rules]
-    }
-    # Where the suite gives its fixtures their arms, nobody asked for one.
-    arm = plan.arms[0] if plan.arms and (made or not suite.arms) else ""
-    candidates = _resolve(record, job, given, suite)
-    return Now(suite, fixtures, rules, candidates, arm if job.arm is None else job.arm)
+    try:
+        suite, fixtures = _load_suite(plan, _reference(plan, job), made)
+        if suite.name != plan.suite:
+            raise RunMoved(
+                f"run {record.run} measured the suite {plan.suite}, and {job.suite or suite.folder} is {suite.name}",
+                record.run, [Moved("suite", "", plan.suite, suite.name).as_json()],
+            )  # fmt: skip
+        files: Mapping[str, str] = given.rules if given else {}
+        rules = {
+            Path(name).stem if name.endswith(".toml") else name: _rules(suite, name, files, asked=bool(job.rules))
+            for name in job.rules or [each.name for each in plan.rules]
+        }
+        candidates = _resolve(record, job, given, suite, ask=False)
+    except (SuiteError, RulesError) as error:
+        if job.suite or job.rules:
+            raise
+        said = f"run {record.run} is not resumed: its suite can't be read any more: {error}. Nothing was sent; put it"
+        gone = Moved("suite", "", plan.suite, f"unreadable: {error}")
+        raise RunMoved(f"{said} back, or start a new run", record.run, [gone.as_json()]) from None
+    return Now(suite, fixtures, rules, candidates, _asked_arm(plan, suite, made) if job.arm is None else job.arm)
+
+
+def with_keys(record: Record, job: ResumeJob, now: Now) -> Now:
+    """The same, to be asked. Raises EngineError where a key is missing."""
+    return replace(now, candidates=_resolve(record, job, read_given(record.plan.given), now.suite, ask=True))
+
+
+def _reference(plan: Plan, job: ResumeJob) -> str:
+    given = read_given(plan.given)
+    return job.suite or (given.suite if given else "") or plan.suite
+
+
+def _folder(reference: str) -> Path:
+    return Path(reference) if (Path(reference) / "suite.toml").is_file() else Path("fixtures") / reference
+
+
+def _asked_arm(plan: Plan, suite: Suite, made: Mapping[str, Fixture]) -> str:
+    """The condition that the run was asked to measure, empty where it left that to the suite."""
+    if not plan.arms:
+        return ""
+    if plan.suite_arms is None:
+        return plan.arms[0] if made or not suite.arms else ""
+    return "" if plan.arms == list(dict.fromkeys(plan.suite_arms.values())) else plan.arms[0]
 
 
 def _rules(suite: Suite, name: str, files: Mapping[str, str], *, asked: bool) -> RuleSet | None:
@@ -103,7 +142,7 @@ def _load_suite(
     plan: Plan, reference: str, made: Mapping[str, Fixture]
 ) -> tuple[Suite, dict[str, Fixture | None]]:  # fmt: skip
     """The suite, and the plan's own fixtures: others beside them are no part of the run. None for one that is gone."""
-    folder = Path(reference) if (Path(reference) / "suite.toml").is_file() else Path("fixtures") / reference
+    folder = _folder(reference)
     fixtures: dict[str, Fixture | None] = {}
     suite: Suite | None = None
     for fixture in plan.fixtures:
@@ -121,7 +160,7 @@ def _load_suite(
 # Candidates
 
 
-def _resolve(record: Record, job: ResumeJob, given: Given | None, suite: Suite) -> list[Candidate]:
+def _resolve(record: Record, job: ResumeJob, given: Given | None, suite: Suite, *, ask: bool) -> list[Candidate]:
     plan = record.plan
     asked = _with_engines(given.asked() if given else _of_plan(plan), job.engines)
     found: list[Candidate] = []
@@ -129,7 +168,7 @@ def _resolve(record: Record, job: ResumeJob, given: Given | None, suite: Suite) 
         parameters = {**suite.parameters, **each.parameters} if given else _as_planned(plan, position, suite)
         candidate = resolve_engine(
             each.engine, base_url=address, parameters={**parameters, **job.parameters},
-            stream=each.stream if job.stream is None else job.stream, environ=os.environ,
+            stream=each.stream if job.stream is None else job.stream, environ=os.environ, ask=ask,
         )  # fmt: skip
         candidate = candidate.with_prompt(_prompt(record, suite, each, position), each.prompt)
         found.append(replace(candidate, label=each.label or candidate.label))

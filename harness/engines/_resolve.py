@@ -33,11 +33,13 @@ def resolve_engine(
     parameters: Mapping[str, JsonValue] | None = None,
     stream: bool = False,
     environ: Mapping[str, str],
+    ask: bool = True,
 ) -> Candidate:
     """The candidate that "provider/model" means; its prompt is empty until `with_prompt`.
 
     The address is `base_url`, or what the provider's variable names (such as OPENAI_BASE_URL), or the provider's own.
-    The key comes out of the environment. Providers are the lines of `providers.toml`. Raises EngineError.
+    The key comes out of the environment; it may be missing unless the candidate is to `ask`. Providers are the lines of
+    `providers.toml`. Raises EngineError.
     """
     provider, slash, model = text.partition("/")
     if not slash or not provider or not model.strip():
@@ -49,7 +51,7 @@ def resolve_engine(
     line = find_provider(provider, load_providers(environ), text)
     protocol = line.protocol
     address = _address(line, base_url, environ)
-    key = _key(line, address, environ)
+    key = _key(line, address, environ, ask=ask)
     given = _checked(parameters or {})
     if protocol == "anthropic":
         given.setdefault("max_tokens", ANTHROPIC_MAX_TOKENS)
@@ -107,11 +109,11 @@ def _ollama_host(text: str) -> str:
     return f"http://{name}:{port}" + (f"/{path}" if path else "")
 
 
-def _key(provider: Provider, address: str, environ: Mapping[str, str]) -> str:
+def _key(provider: Provider, address: str, environ: Mapping[str, str], *, ask: bool) -> str:
     """The key in the first of the provider's variables that is set; empty where none is, and none is needed."""
     held = [(variable, environ.get(variable, "").strip()) for variable in provider.keys]
     variable, key = next(((name, value) for name, value in held if value), ("", ""))
-    if not key and provider.needs_key(address):
+    if ask and not key and provider.needs_key(address):
         shown = Secrets().mask_url(address)[0]
         raise EngineError(
             f"{shown} needs a key: set {' or '.join(provider.keys)} in the environment or in .env,"
