@@ -58,11 +58,6 @@ def a_case_less(lab: Experiment) -> None:
     rewrite(lab.cases, lambda cases: cases.pop())
 
 
-def code(lab: Experiment) -> None:
-    with (lab.copy_source() / "harness" / "_run.py").open("a", encoding="utf-8") as file:
-        file.write("\n# another line\n")
-
-
 def code_that_reads(lab: Experiment) -> None:
     with (lab.copy_source() / "harness" / "parse" / "_scan.py").open("a", encoding="utf-8") as file:
         file.write("\n# another line\n")
@@ -93,8 +88,6 @@ FIRST = "/gold/expected/0/type"
         (rules, (), "rules", []),
         (nothing, ("--rules", "strict-cite"), "rules", []),
         (nothing, ("--arm", "with-notes"), "arm", []),
-        (code, (), "code", []),
-        (code_that_reads, (), "code", ["harness.parse._scan"]),
         (a_case_more, (), "case", []),
         (a_case_less, (), "case", []),
     ],
@@ -237,6 +230,68 @@ def test_an_address_out_of_the_environment_is_compared_with_the_environment(lab:
         lab.environ["OLLAMA_HOST"] = "http://127.0.0.1:9"
         (moved,) = lab.resume(expect=4)["refused"]
         assert (moved["component"], moved["before"], moved["accept"]) == ("endpoint", server.url, "endpoint")
+
+
+def test_code_that_comes_to_the_same_of_what_is_recorded_goes_on_and_the_run_notes_it(lab: Experiment) -> None:
+    answer = answering(3)
+    with model_server(answer) as server:
+        lab.run(server, expect=3)
+        answer.left[0] = 1000
+        code_that_reads(lab)
+        done = lab.resume()
+        assert len(server.requests) == 6 + 3
+    count = done["notes"][0].partition("code moved; ")[2].partition(" of ")[0]
+    assert done["notes"] == [f"code moved; {count} of {count} derivations identical"]
+    assert (done["status"], lab.bodies("accept")) == ("complete", [])
+    assert [body["text"] for body in lab.bodies("note")] == done["notes"]
+
+
+def test_code_that_reads_is_a_persons_to_accept_where_nothing_is_recorded_to_hold_it_against(lab: Experiment) -> None:
+    dying = lab.copy_source() / "harness" / "_session.py"
+    whole = dying.read_text("utf-8")
+    start = "    def conduct(self) -> Finished:\n"
+    assert start in whole
+    with model_server(answering(1000)) as server:
+        dying.write_text(whole.replace(start, f"{start}        __import__('os')._exit(9)\n"), "utf-8")
+        lab.start("harness", "run", "authority/v0", "--engine", "ollama/m", "--base-url", server.url).communicate()
+        dying.write_text(whole, "utf-8")
+        (lab.source / "harness" / "parse" / "_scan.py").open("a", encoding="utf-8").write("\n# another line\n")  # type: ignore[operator]
+        before = lab.events()
+        (moved,) = lab.resume(expect=4)["refused"]
+        assert (moved["component"], moved["paths"], moved["accept"]) == ("code", ["harness.parse._scan"], "code")
+        assert (lab.events(), len(server.requests)) == (before, 0)
+        assert lab.resume("--accept", "code", "--reason", "hotfix 6")["status"] == "complete"
+
+
+def test_code_that_would_ask_for_something_else_is_refused_and_no_word_of_a_person_helps(lab: Experiment) -> None:
+    answer = answering(3)
+    with model_server(answer) as server:
+        lab.run(server, expect=3)
+        answer.left[0] = 1000
+        edit(lab.copy_source() / "harness" / "engines" / "_bodies.py", '"num_predict"', '"num_ctx"')
+        before = lab.events()
+        for flags in ((), ("--accept", "code", "--reason", "all the same")):
+            (moved,) = lab.resume(*flags, expect=4)["refused"]
+            assert (moved["component"], moved["accept"]) == ("code", "")
+            assert "asks cells 1, 2, 3, 4, 5, 6 for something else" in moved["where"]
+        assert (lab.events(), len(server.requests)) == (before, 6)
+
+
+def test_a_resume_is_written_down_with_its_options_before_anything_that_follows_from_it(lab: Experiment) -> None:
+    answer = answering(2)
+    with model_server(answer) as server:
+        run = lab.run(server, expect=3)["run"]
+        (close,) = lab.bodies("close")
+        held = lab.rows("SELECT max(seq) AS last FROM events")[0]["last"]
+        answer.left[0] = 1000
+        lab.resume("--retry-outcomes", "truncated", "--accept", "code", "--reason", "a look")
+    first, *_ = lab.rows("SELECT seq, kind, run, cell, causes, body FROM events WHERE seq > ? ORDER BY seq", held)
+    (plan,) = lab.bodies("plan")
+    assert (first["kind"], first["run"], first["cell"]) == ("resume", run, 0)
+    assert json.loads(first["causes"]) == [plan["seq"], close["seq"]]
+    body = json.loads(first["body"])
+    assert (body["retry"], body["accept"], body["reason"]) == (["truncated"], ["code"], "a look")
+    assert lab.verified() == "CONSISTENT"
 
 
 def test_a_hotfix_that_reads_the_recorded_replies_to_the_same_end_passes_when_accepted(lab: Experiment) -> None:
