@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -31,7 +31,7 @@ from harness._session import UNFINISHED
 from harness._sides import Side, named_labels
 from ledger import Ledger, over_views, run_status, standing_of
 
-__all__ = ["CONFIDENCE", "Gate", "GateResult", "Outcome", "gate"]
+__all__ = ["CONFIDENCE", "Gate", "GateResult", "Outcome", "gate", "worst_of"]
 
 Outcome = Literal["pass", "fail", "inconclusive", "not comparable"]
 CONFIDENCE = "95% interval, so 97.5% confidence at the one end that decides"
@@ -41,6 +41,17 @@ _OPEN = over_views(
     " AND status IN (SELECT value FROM json_each(?1))"
     " AND rules NOT IN (SELECT rules FROM joins WHERE run = ?2)) AS unfinished FROM runs WHERE run = ?2"
 )
+
+
+_WORST_FIRST: tuple[Outcome, ...] = ("not comparable", "fail", "inconclusive", "pass")
+
+
+def worst_of(found: Collection[str]) -> Outcome:
+    """The outcomes of several results in one word, their worst; of none, that it can't be told."""
+    for each in _WORST_FIRST:
+        if each in found:
+            return each
+    return "inconclusive"
 
 
 @dataclass(frozen=True)
@@ -116,14 +127,8 @@ class Gate:
     @property
     def outcome(self) -> Literal["pass", "fail", "inconclusive", "incomplete", "not comparable"]:
         """The whole in one word: the worst of its results."""
-        found = {each.outcome for each in self.results}
-        if "not comparable" in found:
-            return "not comparable"
-        if self.unfinished:
-            return "incomplete"
-        if "fail" in found:
-            return "fail"
-        return "inconclusive" if "inconclusive" in found or not found else "pass"
+        worst = worst_of({each.outcome for each in self.results})
+        return "incomplete" if self.unfinished and worst != "not comparable" else worst
 
     @property
     def exit_status(self) -> int:

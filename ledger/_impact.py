@@ -1,4 +1,4 @@
-"""What rests on a target: every run, score and report, and everybody a report was published to.
+"""What rests on a target: every run, score and report, every release decision, and everybody a report was published to.
 
 The question is the one that the view `tainted_events` answers for the taints in force, asked about any target.
 """
@@ -44,6 +44,11 @@ _PUBLISHED = (
     "SELECT seq, at, body ->> '$.report' AS report, body ->> '$.to' AS \"to\", causes FROM main.events"
     " WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
 )
+_GATES = (
+    "SELECT seq, at, body ->> '$.run' AS run, body ->> '$.against' AS against, body ->> '$.what' AS what,"
+    " body ->> '$.margin' AS margin, body ->> '$.outcome' AS outcome, body -> '$.lenient' = 'true' AS lenient, causes"
+    " FROM main.events WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
+)
 
 Row = Mapping[str, Any]
 
@@ -56,6 +61,8 @@ class Impact:
     `scores`: seq, run, cell, case, candidate, rules, outcome      `tallies`: seq, run, rules
     `reports`: seq, run, format, digest, superseded, superseded_by, and `rests_on`, seqs of the tallies and scores
     among its causes that are listed here      `published`: seq, report, to (None where it is withheld)
+    `gates`, the release decisions: seq, at, run, against, what, margin, outcome, lenient (None where it is withheld),
+    and `rests_on` as reports have it
     `events` counts everything that was reached, the target's own events among it.
     """
 
@@ -66,6 +73,7 @@ class Impact:
     tallies: Sequence[Row]
     reports: Sequence[Row]
     published: Sequence[Row]
+    gates: Sequence[Row]
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
@@ -77,6 +85,7 @@ class Impact:
             "tallies": [dict(row) for row in self.tallies],
             "reports": [dict(row) for row in self.reports],
             "published": [dict(row) for row in self.published],
+            "gates": [dict(row) for row in self.gates],
         }
 
 
@@ -96,8 +105,12 @@ def impact_of(ledger: Ledger, target: Found) -> Impact:
     tallies = ledger.rows(_TALLIES, (seqs("tally"),))
     reports = ledger.rows(_REPORTS, {"seqs": seqs("report")}) if "report" in by_kind else []
     listed = {row["seq"] for row in (*scores, *tallies)}
-    for row in reports:
+    gates = ledger.rows(_GATES, (seqs("gate"),))
+    for row in gates:
+        row["lenient"] = None if row["lenient"] is None else bool(row["lenient"])
+    for row in (*reports, *gates):
         row["rests_on"] = [cause for cause in json.loads(row.pop("causes")) if cause in listed]
+    for row in reports:
         row["superseded"] = bool(row["superseded"])
     published = ledger.rows(_PUBLISHED, (seqs("publish"),))
     known = {row["seq"] for row in reports}
@@ -105,7 +118,7 @@ def impact_of(ledger: Ledger, target: Found) -> Impact:
         causes = json.loads(row.pop("causes"))
         # A withheld body says no more which report it was: the line does.
         row["report"] = row["report"] or next((cause for cause in causes if cause in known), None)
-    return Impact(target, len(reached), _runs(ledger, runs, scores), scores, tallies, reports, published)
+    return Impact(target, len(reached), _runs(ledger, runs, scores), scores, tallies, reports, published, gates)
 
 
 def _runs(ledger: Ledger, runs: set[str], scores: Sequence[Row]) -> list[dict[str, Any]]:

@@ -66,6 +66,11 @@ def mermaid(impact: Impact) -> str:
         node = picture.node(("report", row["seq"]), f"report {row['seq']} {row['format']}{superseded}")
         for start in [ends[seq] for seq in row["rests_on"]] or [run_node(row["run"])]:
             picture.join(start, node)
+    for row in impact.gates:
+        outcome = str(row["outcome"] or "withheld")
+        node = picture.node(("gate", row["seq"]), f"gate {row['seq']} {outcome}")
+        for start in [ends[seq] for seq in row["rests_on"]] or [run_node(row["run"])]:
+            picture.join(start, node)
     for row in impact.published:
         to = "(withheld)" if row["to"] is None else str(row["to"])
         start = picture.ids.get(("report", row["report"]), target)

@@ -10,7 +10,9 @@ import typer
 
 from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json
 
-__all__ = ["Inconclusive", "gate"]
+__all__ = ["Inconclusive", "NoRecord", "gate"]
+
+NoRecord = Annotated[bool, typer.Option("--no-record", help="Leave no event of the verdict in the ledger.")]
 
 
 class Inconclusive(StrEnum):
@@ -44,13 +46,16 @@ def gate(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown for a PR comment.")
     ] = None,
+    no_record: NoRecord = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Exit 0: not more than MARGIN worse, by the 95% interval of the paired difference. 1: worse, or it can't be told.
 
-    3: RUN is incomplete. 4: the two can't be compared. What is unmeasured is counted against a pass.
+    3: RUN is incomplete. 4: the two can't be compared. What is unmeasured is counted against a pass. The verdict,
+    whatever it is, becomes an event of the ledger.
     """
+    from harness._decision import NOT_RECORDED, Decision, margin_draft, record
     from harness._gate import gate as hold
     from harness._gate_file import gate_markdown, save
     from harness._gate_file import junit as junit_xml
@@ -63,12 +68,14 @@ def gate(
             ledger, run, against, allowed, metrics=metric or (), rules=rules or (),
             lenient=inconclusive is Inconclusive.as_pass,
         )  # fmt: skip
+        draft = margin_draft(ledger, found)
     if junit is not None:
         save(junit, junit_xml(found))
     if markdown is not None:
         save(markdown, gate_markdown(found).encode())
+    decision = Decision(None, NOT_RECORDED) if no_record else record(db, draft)
     if as_json:
-        emit_json(found.as_json())
+        emit_json({**found.as_json(), "event": decision.event})
     words = Words(as_json=as_json)
     for each in found.results:
         words(each.sentence())
@@ -79,4 +86,5 @@ def gate(
     for said in found.warnings:
         words(said)
     words(found.sentence())
+    words(decision.sentence)
     return found.exit_status

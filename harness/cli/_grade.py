@@ -15,8 +15,7 @@ from ledger import printable
 from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json
 
 if TYPE_CHECKING:
-    from harness._grade import GradeDone, GradeJob
-    from harness._pairs_asked import PairsDone
+    from harness._grade import GradeJob
     from harness._report import RunReport
 
 __all__ = ["grade"]
@@ -129,6 +128,7 @@ def grade(
     from harness._job import Job, parse_settings
     from harness._pairs_asked import PairJob, grade_pairs
     from harness._session import RunOptions
+    from harness.cli._report import judged, show
 
     if labels and (against or write):
         raise UsageError("--labels are of the answers of one RUN; leave out --against and --write")
@@ -175,14 +175,13 @@ def grade(
     if as_json:
         emit_json({**done.as_json(), **labelled, **_agreement(done.board)})
     else:
-        from harness.cli._report import show
-
         show(done.report)
         if done.board is not None:
             show(done.board)
     for sentence in done.sentences(shlex.quote(str(db))):
         words(printable(sentence))
-    return _status(done, gate=gate, tell=tell)
+    held = judged(done.report, db) if gate else 0
+    return 3 if done.finished.failed or done.finished.status == "aborted" else held
 
 
 def _dry_run(job: GradeJob, against: str, db: Path, words: Callable[[str], None], *, as_json: bool) -> int:
@@ -236,11 +235,3 @@ def _labels(target: str, labels: str, db: Path, *, as_json: bool) -> int:
     for sentence in found.sentences():
         Words(as_json=as_json)(printable(sentence))
     return 0
-
-
-def _status(done: GradeDone | PairsDone, *, gate: bool, tell: object) -> int:
-    if gate and callable(tell):
-        for sentence in (*done.report.misses(), *done.report.warnings()):
-            tell(printable(sentence))
-    finished = done.finished
-    return 3 if finished.failed or finished.status == "aborted" else done.report.gate() if gate else 0

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from harness.cli._gate import NoRecord
+from ledger import printable
 from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_bytes, emit_json, tell
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from harness._report_write import Written
     from ledger import Ledger
 
-__all__ = ["report", "show"]
+__all__ = ["judged", "report", "show"]
 
 
 def report(
@@ -48,6 +50,7 @@ def report(
     gate: Annotated[
         bool, typer.Option("--gate", help="Exit 1 when a bar isn't met, 3 when the run is unfinished.")
     ] = False,
+    no_record: NoRecord = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is no report.")] = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
@@ -85,10 +88,16 @@ def report(
         emit_json(found.as_json())
     elif form is None:
         show(found)
-    if not gate:
-        return 0
+    return judged(found, db, no_record=no_record) if gate else 0
+
+
+def judged(found: RunReport, db: Path, *, no_record: bool = False) -> int:
+    """Say what keeps a run from passing its bars, record the verdict, and give its exit status."""
+    from harness._decision import NOT_RECORDED, record_bars
+
     for sentence in (*found.misses(), *found.warnings()):
-        tell(sentence)
+        tell(printable(sentence))
+    tell(NOT_RECORDED if no_record else record_bars(db, found).sentence)
     return found.gate()
 
 

@@ -113,6 +113,7 @@ def run(
     from harness._asked import Flags, read_asked
     from harness._budget import open_purse
     from harness._job import parse_settings, run_job
+    from harness.cli._report import judged, show
 
     progress, tell, words = voices(as_json=as_json, log_json=log_json)
     named = {"temperature": temperature, "seed": seed, "max_tokens": max_tokens}
@@ -153,8 +154,6 @@ def run(
             }
         )  # fmt: skip
     else:
-        from harness.cli._report import show
-
         show(done.report)
     for sentence in done.taken.sentences() if done.taken else ():
         tell(sentence)
@@ -165,10 +164,8 @@ def run(
     words(f"run {finished.run} is {status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")
     if finished.failed or finished.status in ("interrupted", "aborted"):
         words(f"`harness resume {finished.run} --db {_shown(db)}` asks what is unfinished.")
-    if gate:
-        for sentence in (*done.report.misses(), *done.report.warnings()):
-            tell(printable(sentence))
-    return 3 if finished.failed or finished.status == "aborted" else done.report.gate() if gate else 0
+    held = judged(done.report, db) if gate else 0
+    return 3 if finished.failed or finished.status == "aborted" else held
 
 
 def _shown(db: Path) -> str:

@@ -7,6 +7,7 @@ from harness._replay_check import check_runs
 from harness.links._broken import Broken, Finder
 from harness.links._check import check_links
 from harness.links._claims import check_labels, check_reports
+from harness.links._decided import check_gates
 from harness.links._freezes import Freezes
 from ledger import DeepCheck, Ledger
 
@@ -68,5 +69,6 @@ def _links(ledger: Ledger, frozen: Freezes) -> tuple[list[Broken], list[str], bo
         frozen.check(event.seq)
     check_reports(ledger, frozen.finder, lambda report: report.run not in bare)
     check_labels(ledger, frozen.finder)
+    check_gates(ledger, frozen.finder)
     broken.update(dict.fromkeys(frozen.finder.found))
     return sorted(broken, key=lambda each: each.event), list(not_held), not bare

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -107,7 +108,7 @@ def impact(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Name every run, score and report that rests on something, and everybody a report was published to."""
+    """Name every run, score, report and release decision that rests on something, and whom a report was given to."""
     from ledger._errors import BadBody
     from ledger._impact import impact_of
     from ledger._mermaid import mermaid as draw
@@ -165,6 +166,17 @@ def _show(found: Impact, words: Words) -> None:
             ],
         ),
         (
+            "Release decisions",
+            ("gate", "run", "held to", "outcome", "rests on"),
+            [
+                (
+                    row["seq"], row["run"] or "(withheld)", _held_to(row), _verdict(row),
+                    ", ".join(map(str, row["rests_on"])),
+                )
+                for row in found.gates
+            ],
+        ),
+        (
             "Published to",
             ("recipient", "report", "event"),
             [
@@ -182,13 +194,25 @@ def _show(found: Impact, words: Words) -> None:
     words()
 
 
+def _held_to(row: Mapping[str, Any]) -> str:
+    if row["what"] == "bars":
+        return "the bars of its rules"
+    return f"{row['against']}, margin {row['margin']}" if row["what"] else ""
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    through = ", let through" if row["lenient"] and row["outcome"] == "inconclusive" else ""
+    return f"{row['outcome']}{through}" if row["outcome"] else ""
+
+
 def _summary(found: Impact) -> str:
     people = {row["to"] for row in found.published}
     counts = [
         (len(found.runs), "run", "runs"), (len(found.scores), "score", "scores"),
         (len(found.reports), "report", "reports"), (len(people), "recipient", "recipients"),
+        (len(found.gates), "release decision", "release decisions"),
     ]  # fmt: skip
     said = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
     if not said:
-        return f"No run, score or report of this ledger rests on {found.target}."
+        return f"No run, score, report or release decision of this ledger rests on {found.target}."
     return f"On {found.target} rest{'s' if [count for count, *_ in counts if count] == [1] else ''} {', '.join(said)}."

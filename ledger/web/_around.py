@@ -19,7 +19,7 @@ __all__ = ["SPEAKS", "Group", "Near", "Neighbours", "causes_of", "effects_of", "
 MOST_LISTED = 40
 _FEW = 5_000
 _NEAR = 2_000
-SPEAKS = ("supersede", "taint", "clear", "redact", "accept", "note", "publish", "report")
+SPEAKS = ("supersede", "taint", "clear", "redact", "accept", "note", "publish", "report", "gate")
 """Kinds that say something of the events that they name as causes."""
 
 _AMONG = (

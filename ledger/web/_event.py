@@ -32,7 +32,9 @@ _DRAWN_EACH = 3
 _MOST_BOXES = 9
 _LINE_SHOWN = 2_000
 _PREV = "SELECT CAST(hash AS BLOB) FROM main.events WHERE seq = ?"
-_SEQ_KEYS = frozenset({"freeze", "prompt_freeze", "prices", "corrects", "report", "taint", "of", "tally"})
+_SEQ_KEYS = frozenset(
+    {"freeze", "prompt_freeze", "prices", "corrects", "report", "taint", "of", "tally", "against_tally"}
+)
 _BAD_STATES = ("DOES NOT MATCH", "GONE", "missing", "can't be read", "not named")
 
 

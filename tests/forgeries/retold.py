@@ -265,5 +265,5 @@ def _renumber(value: Any, steps: list[str], seqs: Mapping[int, int]) -> None:
     for place in places:
         if rest:
             _renumber(value[place], rest, seqs)
-        elif value[place] is not None and place in (value if isinstance(value, dict) else places):
+        elif (place in value if isinstance(value, dict) else True) and value[place] is not None:
             value[place] = seqs.get(value[place], value[place])

@@ -420,6 +420,11 @@ def test_the_gate_holds_a_run_to_its_bars(tmp_path: Path, capsys: pytest.Capture
     run_again(db, suite, answer=lambda prompt: Answer(status=402, body=b'{"error": {"message": "pay"}}'))
     assert cli("report", "latest", "--gate", "-o", tmp_path / "r.md", "--db", db) == 3, "unfinished goes first"
     assert (tmp_path / "r.md").exists()
+    with Ledger.open(db, read_only=True) as ledger:
+        verdicts = [ledger.body(event) for event in ledger.events(kind="gate")]
+    assert [each.outcome for each in verdicts if isinstance(each, kinds.Gate)] == [
+        "pass", "fail", "inconclusive", "incomplete",
+    ], "whatever it was, but for the one that was refused"  # fmt: skip
 
 
 def test_the_terminal_shows_the_same_marks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

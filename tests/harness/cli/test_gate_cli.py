@@ -6,6 +6,8 @@ import json
 import re
 import shlex
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,9 +16,12 @@ import pytest
 import yaml
 
 from harness.cli import app
-from ledger import Ledger
+from harness.links._broken import Finder
+from harness.links._decided import check_gates
+from ledger import Event, Ledger, find_run
 from ledger.cli import app as ledger_app
 from ledger.cli import run_app
+from ledger.kinds import Gate
 from tests.harness.experiments import Experiment
 from tests.harness.models import Answer, model_server
 from tests.harness.scored import scored_run
@@ -40,6 +45,18 @@ class Typed:
         shown = self.capsys.readouterr()
         assert "Traceback" not in shown.err
         return shown.out, shown.err
+
+
+def newest(typed: Typed) -> tuple[Event, Gate]:
+    """The newest verdict, and that `ledger verify --deep` has nothing against it."""
+    with Ledger.open(typed.db, read_only=True) as ledger:
+        (event,) = ledger.newest(1, kind="gate")
+        body = ledger.body(event)
+        finder = Finder()
+        check_gates(ledger, finder)
+    assert isinstance(body, Gate)
+    assert finder.found == []
+    return event, body
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +95,9 @@ def test_the_exit_status_is_the_verdict(
     xml, page = tmp_path / "gate.xml", tmp_path / "gate.md"
     files = ("--junit", str(xml), "--markdown", str(page))
     out, _ = typed(run, "--against", "base", "--margin", margin, *files, expect=status)
-    assert out.splitlines()[-1].startswith(f"{word}: ")
+    verdict, recorded = out.splitlines()[-2:]
+    assert verdict.startswith(f"{word}: ")
+    assert recorded == f"Recorded as event {newest(typed)[0].seq} of {typed.db}."
     assert "97.5% confidence at the one end that decides" in out
     root = ElementTree.parse(xml).getroot()
     bad = int(root.get("failures") or 0) + int(root.get("errors") or 0)
@@ -87,6 +106,53 @@ def test_the_exit_status_is_the_verdict(
     out, _ = typed(run, "--against", "base", "--margin", margin, "--json", expect=status)
     found = json.loads(out)
     assert (found["exit_status"], found["outcome"].upper()) == (status, word)
+    event, body = newest(typed)
+    assert (found["event"], body.outcome.upper()) == (event.seq, word)
+
+
+def test_a_verdict_rests_on_the_newest_tallies_of_both_runs(typed: Typed, db: Path) -> None:
+    typed("bad", "--against", "base", "--margin", "10pp", expect=1)
+    event, body = newest(typed)
+    with Ledger.open(db, read_only=True) as ledger:
+        runs = {run: find_run(ledger, run) for run in ("bad", "base")}
+        tallies = {run: [*ledger.events(kind="tally", run=runs[run])][-1].seq for run in runs}
+    assert event.causes == tuple(sorted(tallies.values()))
+    assert (body.what, body.run, body.against, body.margin) == ("margin", runs["bad"], runs["base"], "0.1")
+    (result,) = body.results
+    assert isinstance(result, dict)
+    assert [result[name] for name in ("tally", "k", "n", "planned")] == [tallies["bad"], 20, 60, 60]
+    assert [result[f"against_{name}"] for name in ("tally", "k", "n", "planned")] == [tallies["base"], 60, 60, 60]
+
+
+def test_impact_names_the_release_decisions_that_rested_on_a_run(
+    typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:  # fmt: skip
+    typed("good", "--against", "base", "--margin", "10pp", expect=0)
+    event, body = newest(typed)
+    for target, named in ((body.run, True), (body.against, True), ("bad", False)):
+        assert run_app(ledger_app, "ledger", ["impact", target, "--db", typed.db, "--json"]) == 0
+        gates = json.loads(capsys.readouterr().out)["gates"]
+        assert [(each["seq"], each["outcome"]) for each in gates] == ([(event.seq, "pass")] if named else [])
+    assert run_app(ledger_app, "ledger", ["impact", body.run, "--db", typed.db]) == 0
+    out = capsys.readouterr().out
+    assert re.search(rf"{event.seq} +{body.run} +{body.against}, margin 0.1 +pass", out)
+    assert "1 release decision" in out
+
+
+def test_a_verdict_that_nobody_wants_kept_leaves_the_ledger_as_it_is(typed: Typed, db: Path) -> None:
+    before = db.read_bytes()
+    out, _ = typed("good", "--against", "base", "--margin", "10pp", "--no-record", expect=0)
+    assert out.splitlines()[-1] == "The verdict is not recorded, as --no-record asks."
+    assert db.read_bytes() == before
+
+
+def test_a_ledger_that_cannot_be_written_keeps_no_verdict_and_says_so(typed: Typed, db: Path) -> None:
+    with closing(sqlite3.connect(db)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("ledger._connect.BUSY_SECONDS", 0.1)
+            out, _ = typed("good", "--against", "base", "--margin", "10pp", expect=0)
+    assert out.splitlines()[-1].startswith("The verdict is not recorded: ")
 
 
 def test_inconclusive_pass_lets_through_and_says_so(typed: Typed) -> None:
