@@ -140,8 +140,8 @@ def _link_lines() -> Iterator[str]:
     yield from (f"- **{name}**: {what}" for name, what in HOLDERS.items())
     yield ""
     yield "A link that can't be held, because a release before it recorded too little, or because what it follows from"
-    yield "is withheld, is said to be *not held*, never false. Each `kind.causes` is who may cause an event of that kind;"
-    yield "`kind.blobs.NAME` is a blob; a kind alone is that the event is there at all."
+    yield "is withheld, is said to be *not held*, never false. Each `kind.causes` is who may cause an event of that"
+    yield "kind, `kind.blobs.NAME` is a blob, and a kind alone is that the event is there at all."
     yield from ("", "| link | fields | follows from | held by |", "|---|---|---|---|")
     for each in LINKS:
         fields = ", ".join(f"`{name}`" for name in each.fields)

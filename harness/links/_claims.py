@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
+from harness._errors import HarnessError
 from harness._graded import evidence_of
 from harness._identity import file_digest
+from harness._label_store import targets_of
+from harness._labels import read_labels
 from harness._typed import typed
 from harness.links._broken import Broken, Finder
 from harness.links._plans import Kept
@@ -98,8 +102,16 @@ def check_labels(ledger: Ledger, finder: Finder) -> None:
         except NotFound:
             continue
         finder.hold("import.digest", seq, "digest", body.digest, seq, file_digest(data))
-        if "run" in body.claimed and plan is not None:
-            finder.hold("import.labels", seq, "the run", body.claimed["run"], plan, run)
+        if "labels" not in body.claimed or plan is None:
+            continue
+        finder.hold("import.labels", seq, "the run", body.claimed.get("run"), plan, run)
+        try:
+            read = read_labels(data, Path("labels"), targets_of(ledger.rows, run), None, run)
+        except HarnessError:
+            continue  # its cells aren't all there, as in a bundle
+        said = body.claimed["labels"], body.claimed.get("raters")
+        follows = str(len(read.labels)), str(len(read.raters))
+        finder.hold("import.labels", seq, "labels and raters", said, seq, follows)
 
 
 def check_reports(ledger: Ledger, finder: Finder, wanted: Callable[[Report], bool]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -23,6 +23,9 @@ from ledger import LedgerError
 from ledger.kinds import Plan, PlanCandidate
 
 __all__ = ["Kept", "Laid", "PlanLinks", "arm_of"]
+
+_MOST_SPELT = 10
+"""Whole numbers whose two spellings are tried in every combination: a thousand digests, in the worst of cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +189,17 @@ class PlanLinks:
         if made is None or self.stages is None:
             return
         key = bytes.fromhex(self.freezes.ledger.genesis.identity_key)
-        spelt = [made, *(replace(made, parameters=each) for each in _spellings(made.parameters, self.plan))]
-        digests = [digest_of_candidate(each, self.stages.turns, key) for each in spelt]
-        if candidate.digest not in digests:
-            self.finder.broken(
-                "plan.candidate", self.seq, f"the digest of {candidate.label}", candidate.digest, self.seq, digests[0]
-            )
+        at, given = self.plan.candidates.index(candidate), _given(self.plan)
+        said = given.asked() if given is not None else ()
+        asked: Mapping[str, Any] = said[at].parameters if at < len(said) else {}
+        digests = (
+            digest_of_candidate(replace(made, parameters=each), self.stages.turns, key)
+            for each in _spellings(made.parameters, asked)
+        )
+        first = next(digests)
+        if candidate.digest not in (first, *digests):
+            place = f"the digest of {candidate.label}"
+            self.finder.broken("plan.candidate", self.seq, place, candidate.digest, self.seq, first)
 
     def _check_prices(self) -> None:
         if self.plan.prices is None:
@@ -277,11 +285,37 @@ def _given(plan: Plan) -> Given | None:
         return None
 
 
-def _spellings(parameters: Any, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Parameters whose numbers are spelled otherwise: a plan's body writes 1.0 as 1, and a request may have had 1.0."""
-    names = [name for name, value in parameters.items() if isinstance(value, int) and not isinstance(value, bool)]
-    for choice in range(1, 1 << min(len(names), 6)):
-        yield {
-            name: float(value) if name in names and choice >> names.index(name) & 1 else value
-            for name, value in parameters.items()
-        }
+def _spellings(parameters: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Parameters as somebody may have spelled them: a plan's body writes 1.0 as 1, and a request may have 1.0.
+
+    What was asked for on the command line, `asked`, keeps its spelling in the plan; of other whole numbers both are
+    tried, the first few of them in every combination.
+    """
+    known = {name: asked[name] for name in parameters if name in asked and asked[name] == parameters[name]}
+    free = {name: value for name, value in parameters.items() if name not in known}
+    places = list(_whole_numbers(free))[:_MOST_SPELT]
+    for choice in range(1 << len(places)):
+        chosen = {place for at, place in enumerate(places) if choice >> at & 1}
+        yield {name: known[name] if name in known else _spelt(value, (name,), chosen)
+               for name, value in parameters.items()}  # fmt: skip
+
+
+def _whole_numbers(value: Any, *above: str | int) -> Iterator[tuple[str | int, ...]]:
+    """Where whole numbers stand in a value."""
+    if isinstance(value, dict):
+        for name, inside in cast("dict[str, Any]", value).items():
+            yield from _whole_numbers(inside, *above, name)
+    elif isinstance(value, list):
+        for at, inside in enumerate(cast("list[Any]", value)):
+            yield from _whole_numbers(inside, *above, at)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield above
+
+
+def _spelt(value: Any, place: tuple[str | int, ...], chosen: Container[tuple[str | int, ...]]) -> Any:
+    """A value with the whole numbers at the chosen places written as fractions."""
+    if isinstance(value, dict):
+        return {name: _spelt(inside, (*place, name), chosen) for name, inside in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_spelt(inside, (*place, at), chosen) for at, inside in enumerate(cast("list[Any]", value))]
+    return float(value) if place in chosen else value

@@ -176,7 +176,7 @@ LINKS: tuple[Link, ...] = (
         ("taint.target", "taint.target.what taint.target.id", "something that is there, and among its causes", "v"),
         ("clear.taint", "clear.taint", "a taint", "v"),
         ("import.digest", "import.digest import.blobs.file import.blobs.output", "the bytes of its blob", "db"),
-        ("import.labels", "import.claimed", "of people's labels, the run whose plan they are about", "d"),
+        ("import.labels", "import.claimed", "of people's labels: the run they are about, and how many there are", "d"),
         ("import.artifact", "import.blobs.output", "the artifact, read again by its format", "db"),
         ("redact.targets", "redact.bodies redact.blobs_withheld redact.causes", "what is withheld, and no more", "v"),
         ("anchor.root", "anchor.size anchor.root", "the tree of the first `size` lines", "v"),
