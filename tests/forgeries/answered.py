@@ -167,7 +167,7 @@ def answer_that_no_file_has(story: Retold) -> Pair:
     return event, next(each for each in story.all("import", event.run) if not each.cell)
 
 
-@forgery("import.digest", "labelled")
+@forgery("import.digest", "labelled", unseen="reader")
 def labels_exchanged_for_others(story: Retold) -> Pair:
     """The file of people's labels isn't the one that its digest stands for."""
     event = story.last("import")
