@@ -197,3 +197,18 @@ def test_any_value_has_one_digest_however_it_is_written(value: object) -> None:
 def test_two_texts_share_a_digest_only_when_they_hold_the_same_value(one: object, other: object) -> None:
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     assert (digest(json.dumps(one), KEY) == digest(json.dumps(other), KEY)) == same
+
+
+@given(suite=st.text(), arm=st.text(), epoch=st.integers(0, 2**53 - 1), twin=st.integers(0, 999))
+def test_an_identity_is_the_digest_of_its_parts_as_a_value(suite: str, arm: str, epoch: int, twin: int) -> None:
+    key, digests = bytes(range(32)), {"input": "a" * 64, "candidate": "b" * 64}
+    parts = {"identity": 1, "suite": suite, **digests, "arm": arm, "epoch": epoch, "twin": twin}
+    try:
+        expected = value_digest(parts, key)
+    except IdentityError:
+        with pytest.raises(IdentityError):
+            identity(suite=suite, input_digest="a" * 64, candidate="b" * 64, arm=arm, epoch=epoch, twin=twin, key=key)
+        return
+    assert expected == identity(
+        suite=suite, input_digest="a" * 64, candidate="b" * 64, arm=arm, epoch=epoch, twin=twin, key=key
+    )
