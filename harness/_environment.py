@@ -22,7 +22,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Any, Literal
 
-__all__ = ["POLICY", "Shift", "Weight", "environment", "moved_environment", "shifts_in_words"]
+__all__ = ["POLICY", "Shift", "Weight", "environment", "moved_environment", "named_shifts", "shifts_in_words"]
 
 Weight = Literal["derives", "asks", "beside"]
 _PYTHON = ("python", "implementation")
@@ -97,6 +97,11 @@ def moved_environment(before: Mapping[str, str], after: Mapping[str, str]) -> tu
         for name in sorted(before)
         if name in after and before[name] != after[name]
     )
+
+
+def named_shifts(shifts: Sequence[Shift]) -> tuple[Shift, ...]:
+    """Those that are said beside a figure: where the working folder stands is no part of what answered or read."""
+    return tuple(each for each in shifts if not each.name.startswith("git_"))
 
 
 def shifts_in_words(shifts: Sequence[Shift]) -> str:

@@ -179,8 +179,13 @@ def _go_on(
 def _write_down(
     ledger: Ledger, record: Record, job: ResumeJob, accepted: Sequence[Moved], behaviour: str
 ) -> list[str]:  # fmt: skip
-    options = Resume(retry=list(job.retry), accept=list(job.accept), reason=job.reason.strip())
+    taken = sorted({each.accept for each in accepted})
+    options = Resume(retry=list(job.retry), accept=taken, reason=job.reason.strip())
     drafts = [Draft(options, run=record.run, causes=sorted({record.seq, record.last_close} - {0}))]
+    said = {(each.component, each.before, each.after) for each in accepted}
+    for component, before, after in sorted(said):
+        body = Accept(component=component, before=before, after=after, reason=job.reason.strip())
+        drafts.append(Draft(body, run=record.run, causes=[record.seq]))
     lost = [
         attempt.request
         for attempts in record.attempts.values() for attempt in attempts
@@ -193,10 +198,6 @@ def _write_down(
             detail="the process that asked is gone; whoever resumed the run wrote this", total_ms=None,
         )  # fmt: skip
         drafts.append(Draft(fault, run=record.run, cell=request.cell, causes=[request.seq]))
-    said = {(each.component, each.before, each.after) for each in accepted}
-    for component, before, after in sorted(said):
-        body = Accept(component=component, before=before, after=after, reason=job.reason.strip())
-        drafts.append(Draft(body, run=record.run, causes=[record.seq]))
     shifts = moved_environment(record.plan.environment, environment())
     texts = [behaviour, f"resumed in another environment: {shifts_in_words(shifts)}" if shifts else ""]
     drafts += [Draft(Note(text=text), run=record.run, causes=[record.seq]) for text in texts if text]

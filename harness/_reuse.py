@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from harness._attempts import read_exchange
 from harness._capture import Exchange
 from harness._composed import composed, recorded
+from harness._environment import environment, moved_environment, named_shifts, shifts_in_words
 from harness._identity import digest
 from harness._plan import Measurement, PlannedRun
 from harness._recorded import attempts_of, exchange_of
@@ -42,6 +43,8 @@ class Takeover:
     fresh: int
     gold_moved: int
     why_not: Mapping[str, int]
+    elsewhere: Mapping[str, int] = field(default_factory=dict[str, int])
+    """What moved in the environment since, in words, with how many of the responses came before."""
 
     def sentences(self) -> list[str]:
         """What people are told of it."""
@@ -50,6 +53,10 @@ class Takeover:
             said.append(
                 f"the gold of {self.gold_moved} of them moved since: the responses are still good, and are scored anew"
             )
+        said += [
+            f"the environment of {count} of them moved since ({moved}): they are read and scored anew in this one"
+            for moved, count in self.elsewhere.items()
+        ]
         said += [f"{count} cells are asked because {why}" for why, count in self.why_not.items()]
         return said
 
@@ -62,6 +69,7 @@ class _Source:
     cell: int
     row: Mapping[str, object]
     server: Mapping[str, str]
+    environment: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,7 @@ class _Found:
     exchange: Exchange
     gold: str
     model: str | None
+    environment: Mapping[str, str]
 
 
 def take_over(
@@ -107,8 +116,11 @@ def take_over(
     for measurement, found in taken:
         label = measurement.candidate.label
         models[label] = models.get(label, frozenset()) | ({found.model} if found.model else set())
+    here = environment()
+    shifts = (shifts_in_words(named_shifts(moved_environment(found.environment, here))) for _, found in taken)
+    elsewhere = Counter(filter(None, shifts))
     start = Start(recorded=standing, models=models, reused=frozenset(standing))
-    return Takeover(start, len(taken), len(planned.measurements) - len(taken), moved, dict(why_not))
+    return Takeover(start, len(taken), len(planned.measurements) - len(taken), moved, dict(why_not), elsewhere)
 
 
 def _sources(
@@ -127,7 +139,7 @@ def _sources(
             continue
         servers = {candidate.label: candidate.server for candidate in body.candidates}
         for row in ledger.rows(_CELLS, (event.run,)):
-            source = _Source(event.run, int(row["cell"]), row, servers.get(str(row["candidate"]), {}))
+            source = _Source(event.run, int(row["cell"]), row, servers.get(str(row["candidate"]), {}), body.environment)
             by_identity.setdefault(str(row["identity"]), []).append(source)
             by_label.setdefault((row["fixture"], row["name"], row["candidate"], row["epoch"]), source)
     return by_identity, by_label
@@ -149,7 +161,7 @@ def _usable(
         return None, "no earlier run has an answer for them"
     if wanted is None or recorded(ledger, last) != wanted:
         return None, "the request that would be sent is not, byte for byte, the recorded one"
-    return _Found(last.response, exchange, str(source.row["gold"]), reading.model), ""
+    return _Found(last.response, exchange, str(source.row["gold"]), reading.model, source.environment), ""
 
 
 def _moved(measurement: Measurement, by_label: Mapping[tuple[object, ...], _Source], key: bytes) -> str:

@@ -75,7 +75,8 @@ class _Attempt:
 @dataclass
 class AnswerLinks:
     """Holds the attempts of one run, cell by cell. `closes` and `resumes` are the seqs of these events in order, with
-    what each resume asked again; `recorded` says that the run's resumes are events; `moved` that other code asked."""
+    what each resume asked again (None where it is withheld); `recorded` says that the run's resumes are events; `moved`
+    that other code asked."""
 
     ledger: Ledger
     finder: Finder
@@ -83,7 +84,7 @@ class AnswerLinks:
     cells: CellLinks
     requests: RequestLinks
     closes: Sequence[int]
-    resumes: Mapping[int, Sequence[str]]
+    resumes: Mapping[int, Sequence[str] | None]
     recorded: bool
     moved: bool
     _taken: dict[int, int] = field(default_factory=dict[int, int])
@@ -287,7 +288,9 @@ class AnswerLinks:
                 "request.again", seq, "asked again", "no wait and no resume", last.ended, "a reason", cell=cell
             )
             return
-        named = {name for each in asked for name in each}
+        if None in asked:
+            return
+        named = {name for each in asked for name in each or ()}
         scores = self.ledger.sql(_STOOD, (self.run, cell, seq)).fetchall()
         if not scores or any(status in UNFINISHED for _, status, _, _ in scores):
             return

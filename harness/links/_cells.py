@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness._errors import IdentityError
 from harness._identity import identity
+from harness._people import people_digest
 from harness._replies import seqs_in
 from harness._typed import typed
 from harness.links._broken import Finder
@@ -87,7 +89,18 @@ class CellLinks:
         held &= self.finder.hold("cell.input", seq, "input", body.input, kept.freeze, frozen.input, cell=cell)
         held &= self.finder.hold("cell.gold", seq, "gold", body.gold, kept.freeze, frozen.gold, cell=cell)
         held &= self.finder.hold("cell.twin", seq, "twin", body.twin, kept.freeze, kept.twin, cell=cell)
+        self._people(seq, cell, body, kept)
         return held
+
+    def _people(self, seq: int, cell: int, body: Cell, kept: Kept) -> None:
+        """A plan that names no fields of people's, as one of schema 1, has cells that carry no digest of any."""
+        key = bytes.fromhex(self.planned.freezes.ledger.genesis.identity_key)
+        try:
+            follows = people_digest(kept.frozen.case.meta_text, self.planned.plan.people or (), key)
+        except IdentityError as error:
+            self.finder.broken("cell.people", seq, "people", body.people, kept.freeze, str(error), cell=cell)
+            return
+        self.finder.hold("cell.people", seq, "people", body.people, kept.freeze, follows, cell=cell)
 
     def _arm(self, seq: int, cell: int, body: Cell) -> None:
         arms = self.planned.plan.arms

@@ -19,6 +19,7 @@ from harness.links._freezes import Freezes
 from harness.links._imports import check_imports
 from harness.links._plans import PlanLinks
 from harness.links._requests import RequestLinks
+from harness.links._resumes import check_resumes
 from ledger import Ledger
 from ledger.kinds import Accept, Plan
 
@@ -108,6 +109,7 @@ class _Run:
         tallies = check_tallies(self.ledger, self.run, self.plan, self.finder)
         check_closes(self.ledger, self.run, (self.seq, self.plan), tallies, self.finder)
         check_accepts(self.ledger, self.run, (self.seq, self.plan), self.finder)
+        check_resumes(self.ledger, self.run, (self.seq, self.plan), self.finder)
         check_graded(self.ledger, self.run, (self.seq, self.plan), planned.kept or (), self.finder)
         if self.plan.via == "import":
             check_imports(self.ledger, self.run, self.plan, cells, self.finder)
@@ -148,7 +150,8 @@ class _Run:
         return RunLinks(self.run, tuple(found), tuple(self.finder.not_held))
 
 
-def _words(text: Any) -> Sequence[str]:
+def _words(text: Any) -> Sequence[str] | None:
+    """What a resume asked again; None where that is withheld."""
     import json
 
-    return [str(each) for each in json.loads(text)] if isinstance(text, str) else ()
+    return [str(each) for each in json.loads(text)] if isinstance(text, str) else None

@@ -199,8 +199,8 @@ class Resume(Body):
     """A run is taken up again. Written before anything that follows from it.
 
     Its causes are the plan and, where there is one, the last close.
-    `retry` names the outcomes that are asked again (--retry-outcomes), `accept` the components that may have moved
-    (--accept), `reason` why they may.
+    `retry` names the outcomes that are asked again (--retry-outcomes), `accept` the components that had moved and were
+    accepted (--accept), each in an accept event of its own right after, and `reason` why they may have.
     """
 
     kind = "resume"

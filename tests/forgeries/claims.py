@@ -34,6 +34,14 @@ def resumed_without_accepting(story: Retold) -> Pair:
     return resume, story.one("accept")
 
 
+@forgery("resume.accept", "accepted")
+def resumed_with_more_accepted(story: Retold) -> Pair:
+    """A resume says that other code was accepted too, and no acceptance of any follows."""
+    resume = story.one("resume")
+    resume["accept"] = ["code", "endpoint"]
+    return resume, resume
+
+
 @forgery("report.figures", "decided")
 def report_with_a_better_figure(story: Retold) -> Pair:
     """The event of a report has a better figure than the tally that it names."""
