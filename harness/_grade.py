@@ -37,7 +37,7 @@ from harness._spend import total_spent
 from harness._suite import Fixture, Suite, load_suite
 from harness._thaw import thaw_cases
 from harness._written import is_written, write_job
-from harness.engines import ask_server, is_replay
+from harness.engines import is_replay
 from ledger import Ledger, find_run, printable, run_is_held, standing_of
 
 __all__ = ["GradeDone", "GradeJob", "grade_estimate", "grade_job", "judge_suite", "run_to_grade"]
@@ -186,12 +186,11 @@ def _ask(
     ledger: Ledger, suite: Suite, fixture: Fixture, rules: Sequence[RuleSet], candidates: Sequence[Candidate],
     asking: Job, specs: Sequence[Spec], purse: Purse, run: str, progress: Progress, say: Callable[[str], object],
 ) -> tuple[Finished, Takeover | None]:  # fmt: skip
-    live = asking.options.via == "live"
     return perform_run(
         ledger, suite, [fixture], rules, candidates, asking.options, progress,
         given=given_of(asking, specs, suite, rules, purse).text(),
-        servers={each.label: ask_server(each) for each in candidates} if live else {}, note=asking.note, purse=purse,
-        say=say, grades=[run], evidence={case.id: evidence_of(case) for case in fixture.cases},
+        note=asking.note, purse=purse, say=say, grades=[run],
+        evidence={case.id: evidence_of(case) for case in fixture.cases},
     )  # fmt: skip
 
 

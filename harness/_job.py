@@ -26,7 +26,7 @@ from harness._rules import RuleSet, load_rules
 from harness._run import Finished, Progress, RunOptions, perform_run
 from harness._spend import total_spent
 from harness._suite import Fixture, Suite, load_prompt, load_suite
-from harness.engines import ask_server, is_replay, open_replay, resolve_engine
+from harness.engines import is_replay, open_replay, resolve_engine
 from ledger import Ledger, printable
 
 __all__ = [
@@ -201,12 +201,10 @@ def run_job(
             say(sentence)
         ledger, created = Ledger.open_or_create(db)
         stack.enter_context(ledger)
-        live = job.options.via == "live"
         finished, taken = perform_run(
             ledger, suite, fixtures, rules, candidates, job.options, progress,
             given=given_of(job, specs, suite, rules, purse).text(),
-            servers={each.label: ask_server(each) for each in candidates} if live else {}, filters=conditions,
-            note=job.note, purse=purse, say=say,
+            filters=conditions, note=job.note, purse=purse, say=say,
         )  # fmt: skip
         return JobDone(finished, read_report(ledger, finished.run), created, taken)
 

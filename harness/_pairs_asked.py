@@ -32,7 +32,7 @@ from harness._run import Finished, Progress, perform_run
 from harness._spend import total_spent
 from harness._suite import Case, Fixture, Suite, parse_cases
 from harness._thaw import thaw_cases
-from harness.engines import ask_server, is_replay
+from harness.engines import is_replay
 from harness.rubrics import PAIR, pair_suite
 from ledger import Ledger
 
@@ -170,7 +170,6 @@ def grade_pairs(
         finished, taken = perform_run(
             ledger, suite, [fixture], rules, candidates, options, progress,
             given=given_of(asking, specs, suite, rules, purse).text(),
-            servers={each.label: ask_server(each) for each in candidates} if via == "live" else {},
             note=" ".join(filter(None, (asking.note, *told))), purse=purse, say=say,
             grades=list(dict.fromkeys((a.run, b.run))),
             evidence={case.id: evidence_of(case) for case in fixture.cases},

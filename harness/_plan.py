@@ -217,6 +217,7 @@ def plan_run(
     arm: str = "",
     given: str = "",
     servers: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    lookups: Sequence[int] = (),
     prices: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     filters: Sequence[Condition] = (),
     grades: Sequence[str] = (),
@@ -225,9 +226,9 @@ def plan_run(
     """Append the plan and its cells. Raises UsageError for two candidates of one name.
 
     `filters` keep the cases that meet them, `limit` the first of those, in file order over the fixtures asked for.
-    `given` is what was asked for, for a later resume; `servers` what the candidates' servers told of themselves, and
-    `prices` what their tokens cost (as a plan keeps it), by candidate label. `grades` are the runs whose answers are
-    judged, `evidence` the events that each case was made of then.
+    `given` is what was asked for, for a later resume; `servers` what the candidates' servers told of themselves in the
+    events `lookups`, and `prices` what their tokens cost (as a plan keeps it), by candidate label. `grades` are the
+    runs whose answers are judged, `evidence` the events that each case was made of then.
     """
     key = bytes.fromhex(ledger.genesis.identity_key)
     body, laid_out = make_plan(
@@ -235,7 +236,7 @@ def plan_run(
         limit=limit, via=via, name=name, tags=tags, arm=arm, given=given, servers=servers, prices=prices,
         filters=filters, grades=grades, evidence=evidence,
     )  # fmt: skip
-    (plan,) = ledger.append(Draft(body, run=run, causes=plan_causes(frozen)))
+    (plan,) = ledger.append(Draft(body, run=run, causes=sorted({*plan_causes(frozen), *lookups})))
     return PlannedRun(run, plan.seq, is_partial(body), add_cells(ledger, run, plan.seq, laid_out))
 
 

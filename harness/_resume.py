@@ -22,6 +22,7 @@ from harness._errors import RefusedError, UsageError
 from harness._given import read_given
 from harness._held import Held, hold, hold_by_the_frozen, refuse, refused
 from harness._join import join_again
+from harness._lookups import look_up
 from harness._moved import Moved, moved_servers
 from harness._plan import PlannedRun, add_cells, is_partial
 from harness._recorded import Record, read_record
@@ -31,7 +32,7 @@ from harness._session import UNFINISHED, Finished, Progress, Session, Start
 from harness._spend import total_spent
 from harness._there_now import ResumeJob, missing_suite, with_keys
 from harness._unfinished import is_settled, take_stock
-from harness.engines import ask_server, is_replay
+from harness.engines import is_replay
 from ledger import Draft, Ledger, find_run, hold_run, over_views, runs_set_aside
 from ledger.kinds import Accept, Fault, Note, Plan, Resume
 
@@ -158,11 +159,12 @@ def _go_on(
     laid_out = [(replace(each, candidate=keyed[each.candidate.label]), body) for each, body in held.laid_out]
     requests = requests_moved(ledger, record, now.suite, [each for each, _ in laid_out], held.code) if held.code else []
     refuse(run, refused(requests, job))
-    servers = moved_servers(record, {each.label: ask_server(each) for each in now.candidates})
+    looked = look_up(ledger, run, now.candidates)
+    servers = moved_servers(record, looked.servers)
     refuse(run, refused(servers, job))
     accepted = [*held.accepted, *(each for each in servers if each.accept in job.accept)]
     notes = [*held.notes, *(each.sentence() + ": accepted" for each in accepted if each in servers)]
-    notes += _write_down(ledger, record, job, accepted, held.behaviour)
+    notes += _write_down(ledger, record, job, accepted, held.behaviour, looked.events)
     written, cells = laid_out[: len(record.cells)], laid_out[len(record.cells) :]
     there = tuple(replace(measurement, seq=record.cells[measurement.cell][0]) for measurement, _ in written)
     planned = there + add_cells(ledger, run, record.seq, cells)
@@ -177,11 +179,11 @@ def _go_on(
 
 
 def _write_down(
-    ledger: Ledger, record: Record, job: ResumeJob, accepted: Sequence[Moved], behaviour: str
+    ledger: Ledger, record: Record, job: ResumeJob, accepted: Sequence[Moved], behaviour: str, lookups: Sequence[int]
 ) -> list[str]:  # fmt: skip
     taken = sorted({each.accept for each in accepted})
     options = Resume(retry=list(job.retry), accept=taken, reason=job.reason.strip())
-    drafts = [Draft(options, run=record.run, causes=sorted({record.seq, record.last_close} - {0}))]
+    drafts = [Draft(options, run=record.run, causes=sorted({record.seq, record.last_close, *lookups} - {0}))]
     said = {(each.component, each.before, each.after) for each in accepted}
     for component, before, after in sorted(said):
         body = Accept(component=component, before=before, after=after, reason=job.reason.strip())

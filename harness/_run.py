@@ -13,6 +13,7 @@ from harness._budget import Purse
 from harness._candidate import Candidate
 from harness._filter import Condition
 from harness._freeze import freeze_prices, freeze_suite
+from harness._lookups import LookedUp, look_up
 from harness._pilot import Pilot
 from harness._plan import plan_causes, plan_run
 from harness._replaced import replaced, replaced_words
@@ -36,7 +37,6 @@ def perform_run(
     progress: Progress,
     *,
     given: str = "",
-    servers: Mapping[str, Mapping[str, str]] | None = None,
     filters: Sequence[Condition] = (),
     note: str = "",
     purse: Purse | None = None,
@@ -46,11 +46,12 @@ def perform_run(
 ) -> tuple[Finished, Takeover | None]:
     """Run a suite and return how it ended, and what was taken over if that was asked for.
 
-    Ctrl-C closes the run as interrupted; what was in flight says so. `given` and `servers` go into the plan, `note` is
-    noted on the run, `purse` holds prices and budget, and `say` is told, before anything is asked, what the run stands
-    on that was superseded. `grades` are the runs whose answers it judges, and `evidence` the events that each case was
-    made of then, by its id. Raises UsageError before anything is asked, and LedgerError when the ledger can't be
-    written: the run then stays open in the file and reads as interrupted.
+    Ctrl-C closes the run as interrupted; what was in flight says so. `given` goes into the plan, beside what servers
+    that are asked live tell of themselves; `note` is noted on the run, `purse` holds prices and budget, and `say` is
+    told, before anything is asked, what the run stands on that was superseded. `grades` are the runs whose answers it
+    judges, and `evidence` the events that each case was made of then, by its id. Raises UsageError before anything is
+    asked, and LedgerError when the ledger can't be written: the run then stays open in the file and reads as
+    interrupted.
     """
     run = new_run_id()
     with hold_run(ledger.path, run):
@@ -59,17 +60,18 @@ def perform_run(
         purse = (purse or Purse()).checked(candidates)
         if purse.prices is not None and options.via == "live":
             frozen = replace(frozen, prices=freeze_prices(ledger, Path(purse.prices.path).name, purse.prices.file))
+        looked = look_up(ledger, run, candidates) if options.via == "live" else LookedUp()
         planned = plan_run(
             ledger, run, suite=suite, fixtures=fixtures, rules=rules, candidates=candidates, frozen=frozen,
             epochs=options.epochs, limit=options.limit, via=options.via, name=options.name, tags=options.tags,
-            arm=options.arm, given=given, servers=servers or {}, filters=filters,
+            arm=options.arm, given=given, servers=looked.servers, lookups=looked.events, filters=filters,
             prices=purse.bodies(candidates), grades=grades, evidence=evidence,
         )  # fmt: skip
         if note:
             ledger.append(Draft(Note(text=note), run=run, causes=[planned.plan]))
         for sentence in _stands_on_replaced(ledger, run, plan_causes(frozen)):
             say(sentence)
-        taken = take_over(ledger, suite, planned, servers or {}) if options.reuse else None
+        taken = take_over(ledger, suite, planned, looked.servers) if options.reuse else None
         start = taken.start if taken else None
         if options.via == "live":
             meter = purse.meter(candidates, ledger)

@@ -18,7 +18,7 @@ from harness._job import Job, candidates_for, given_of
 from harness._rules import RuleSet, builtin_rules
 from harness._run import Finished, Progress, RunOptions, perform_run
 from harness._suite import Fixture, Suite, parse_cases
-from harness.engines import ask_server, is_replay
+from harness.engines import is_replay
 from harness.suites import stages
 from ledger import Ledger
 from ledger.kinds import Plan
@@ -70,11 +70,9 @@ def write_job(
         specs = asking.specs()
         candidates = candidates_for(specs, writer, [fixture], stack)
         check_fit(writer, [fixture], rules, candidates)
-        live = options.via == "live"
         finished, _ = perform_run(
             ledger, writer, [fixture], rules, candidates, options, progress,
             given=given_of(asking, specs, writer, rules, asking.purse).text(),
-            servers={each.label: ask_server(each) for each in candidates} if live else {}, note=asking.note,
-            purse=asking.purse.checked(candidates), say=say,
+            note=asking.note, purse=asking.purse.checked(candidates), say=say,
         )  # fmt: skip
         return finished

@@ -12,11 +12,12 @@ from harness.engines._open import Engine, open_engine
 from harness.engines._parts import cannot_ask
 from harness.engines._replay import open_replay
 from harness.engines._resolve import is_replay, resolve_engine
-from harness.engines._server import ask_server
+from harness.engines._server import Told, ask_server, said_of_server
 
 __all__ = [
     "COMMAND_WARNING",
     "Engine",
+    "Told",
     "ask_server",
     "cannot_ask",
     "compose_requests",
@@ -28,4 +29,5 @@ __all__ = [
     "recorded_key",
     "request_bytes",
     "resolve_engine",
+    "said_of_server",
 ]

@@ -32,7 +32,7 @@ MAY_REST_ON: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "tally": ("freeze ledger", "plan run", "tally other"),
     "close": ("plan run", "tally run"),
     "accept": ("plan run", "resume run"),
-    "resume": ("plan run", "close run"),
+    "resume": ("plan run", "close run", "lookup run"),
 })  # fmt: skip
 """By kind: what its causes may be, as kind and place. Kinds that aren't here may rest on anything."""
 

@@ -17,6 +17,7 @@ from harness.links._claims import check_accepts, check_graded
 from harness.links._ends import check_closes, check_tallies
 from harness.links._freezes import Freezes
 from harness.links._imports import check_imports
+from harness.links._looked_up import check_lookups
 from harness.links._plans import PlanLinks
 from harness.links._requests import RequestLinks
 from harness.links._resumes import check_resumes
@@ -108,6 +109,7 @@ class _Run:
         check_causes(self.ledger, self.run, self.finder, judged=bool(self.plan.grades))
         tallies = check_tallies(self.ledger, self.run, self.plan, self.finder)
         check_closes(self.ledger, self.run, (self.seq, self.plan), tallies, self.finder)
+        check_lookups(self.ledger, self.run, (self.seq, self.plan), self.causes, self.finder)
         check_accepts(self.ledger, self.run, (self.seq, self.plan), self.finder)
         check_resumes(self.ledger, self.run, (self.seq, self.plan), self.finder)
         check_graded(self.ledger, self.run, (self.seq, self.plan), planned.kept or (), self.finder)

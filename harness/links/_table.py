@@ -157,7 +157,7 @@ LINKS: tuple[Link, ...] = (
         ("accept.before", "accept.before", "the plan, or what was accepted before", "db"),
         ("accept.causes", "accept.causes", "the plan of its run", "vdbp"),
         ("resume.accept", "resume.accept", "the accepts that follow it", "db"),
-        ("resume.causes", "resume.causes", "the plan and the close before it", "vdbp"),
+        ("resume.causes", "resume.causes", "the plan, the close before it, and what servers told", "vdbp"),
         ("lookup.body", "lookup.blobs.body", "what the plan says of the server", "d"),
         ("lookup.candidate", "lookup.candidate", "a candidate of the plan that follows", "db"),
     ),

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from harness.links import check_links
+from ledger import Ledger
 from tests.harness.experiments import Experiment, answering, lines, rewrite
 from tests.harness.models import Answer, model_server
 from tests.harness.test_run import perfect
@@ -342,15 +344,31 @@ def test_other_weights_under_the_same_name_are_another_model(lab: Experiment) ->
         lab.run(server, expect=3)
         (plan,) = lab.bodies("plan")
         assert plan["candidates"][0]["server"] == {"weights": "a" * 64, "version": "0.5.1"}
+        with Ledger.open(lab.db, read_only=True) as ledger:
+            asked = list(ledger.events(kind="lookup"))
+            (planned,) = ledger.events(kind="plan")
+            assert set(planned.causes) > {each.seq for each in asked} and len(asked) == 2
+            assert b"a" * 64 in ledger.blob(asked[0].seq, "body")
+        before = lab.rows("SELECT kind FROM events ORDER BY seq")
         told["digest"] = "b" * 64
         (moved,) = lab.resume(expect=4)["refused"]
         assert (moved["component"], moved["before"], moved["after"]) == ("model", "a" * 64, "b" * 64)
+        after = lab.rows("SELECT kind FROM events ORDER BY seq")
+        since = [each["kind"] for each in after[len(before) :]]
+        assert since == ["lookup", "lookup"], "what it told is on record, and nothing else"
         told.update(digest="a" * 64, version="0.6.0")
         (moved,) = lab.resume(expect=4)["refused"]
         assert (moved["component"], moved["accept"]) == ("endpoint", "endpoint")
         answer.left[0] = 1000
         assert lab.resume("--accept", "endpoint", "--reason", "upgraded")["status"] == "complete"
+        with Ledger.open(lab.db, read_only=True) as ledger:
+            (resumed,) = ledger.events(kind="resume")
+            assert set(resumed.causes) > {each.seq for each in list(ledger.events(kind="lookup"))[-2:]}
+            (run,) = (event.run for event in ledger.events(kind="plan"))
+            assert check_links(ledger, run).broken == ()
+        before = lab.events()
         assert lab.resume()["asked"] == 0
+        assert lab.events() == before, "with nothing to do, no server is asked"
 
 
 def test_a_name_that_resolves_to_another_model_is_noticed_at_the_first_answer(lab: Experiment) -> None:
