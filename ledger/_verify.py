@@ -70,7 +70,8 @@ class Verdict:
 
     `first_bad_seq` is the smallest seq at fault, None when no event is; for a blob it is the seq of its event.
 
-    TAMPERED; CONSISTENT: nothing outside the file vouches for it; MATCHES CHECKPOINT: it extends every one of
+    TAMPERED; NOT FULLY CHECKED: nothing is wrong, and a newer release wrote bodies or views that this one can't read;
+    CONSISTENT: nothing outside the file vouches for it; MATCHES CHECKPOINT: it extends every one of
     `checkpoints`; WITNESSED: and somebody outside signed that one of them was there. `failures` are what was asked for
     and isn't so, or couldn't be found out. `since`: how many events were taken as they are, as a signed checkpoint
     covers them.
@@ -88,6 +89,11 @@ class Verdict:
     checkpoints: tuple[CheckpointSeen, ...] = ()
     failures: tuple[str, ...] = ()
     since: int = 0
+
+    @property
+    def exit_status(self) -> int:
+        """0; 1 where something isn't so; 3 where not all could be checked."""
+        return 1 if not self.ok else 3 if self.verdict == "NOT FULLY CHECKED" else 0
 
     @property
     def ok(self) -> bool:
@@ -227,7 +233,7 @@ def _verified(
         why_not_since=check.why_not_since, findings=findings,
     )  # fmt: skip
     return Verdict(
-        "TAMPERED" if findings.count else held.word,
+        "TAMPERED" if findings.count else held.word if findings.whole else "NOT FULLY CHECKED",
         totals.events,
         totals.blobs,
         totals.withheld,

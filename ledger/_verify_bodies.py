@@ -111,7 +111,7 @@ class Bodies:
             return value
         name = kind.decode()
         if version > self._versions[kind]:
-            self._findings.note(
+            self._findings.unread(
                 f"bodies of kind {name} with schema {version} are newer than this package knows: chain and form were"
                 " checked, not their shape"
             )

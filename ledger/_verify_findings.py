@@ -40,7 +40,10 @@ def show(value: object) -> str:
 
 
 class Findings:
-    """Collects problems and notes. Every problem is counted and can be the first; only so many are kept whole."""
+    """Collects problems and notes. Every problem is counted and can be the first; only so many are kept whole.
+
+    `whole` says that this release could read all that it has to check.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -48,6 +51,7 @@ class Findings:
         self._notes: list[str] = []
         self._first: int | None = None
         self._first_below: int | None = None
+        self.whole = True
 
     def add(self, seq: int | None, what: str, expected: object, got: object) -> None:
         """Record a problem of event `seq`, or of no event."""
@@ -65,6 +69,11 @@ class Findings:
         """Record something worth saying that is not a fault."""
         if len(self._notes) < _MAX_NOTES and text not in self._notes:
             self._notes.append(show(text))
+
+    def unread(self, text: str) -> None:
+        """Record what a newer release wrote and this one can't read: no fault, and the check isn't whole."""
+        self.whole = False
+        self.note(text)
 
     @property
     def first_bad_seq(self) -> int | None:

@@ -23,7 +23,7 @@ from ledger.tree import Checkpoint, from_base64, to_base64
 
 __all__ = ["Held", "Word", "hold", "root_named"]
 
-Word = Literal["TAMPERED", "CONSISTENT", "MATCHES CHECKPOINT", "WITNESSED"]
+Word = Literal["TAMPERED", "NOT FULLY CHECKED", "CONSISTENT", "MATCHES CHECKPOINT", "WITNESSED"]
 _MOST_LISTED = 8
 
 

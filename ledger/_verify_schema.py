@@ -152,7 +152,7 @@ def check_objects(
         theirs = [row for row in left if row[0] in {b"view", b"index"}]
         left = [row for row in left if row not in theirs]
         if _digest(theirs) == digest:
-            findings.note(
+            findings.unread(
                 f"the views and indexes are those of release {release}, newer than this package's {RELEASE}; they match"
                 " the digest in the last schema event"
             )

@@ -46,9 +46,16 @@ MEND = (
     "What to do: leave the file as it is, keep a copy, and compare it with a snapshot or an export from before;"
     " numbers that rest on it prove nothing until then."
 )
+_VOUCHED = ("MATCHES CHECKPOINT", "WITNESSED", "NOT FULLY CHECKED")
+"""Verdicts that a checkpoint may stand behind."""
 _EXPORT = "`ledger export --full` and `ledger import` write the events into a new file, every hash as it is."
 # A part of a problem's, failure's or note's text, and what is to be done about it; for each text, the first that fits.
 _ADVICE = (
+    (
+        ("newer than this package",),
+        "A newer release wrote bodies, or views and indexes, that this one can't read: verify with that release. Chain,"
+        " commitments and form hold; reports of this release are made with its own views, never with those.",
+    ),
     (
         ("as the checkpoint ", "the events that the checkpoint "),
         "A ledger that parts from a checkpoint, or is shorter: look for the copy that the checkpoint was made of"
@@ -174,7 +181,7 @@ def outside(found: Mapping[str, Any]) -> list[str]:
 def cannot(found: Mapping[str, Any]) -> str:
     """What the verdict can't tell."""
     counting = _counting(found)
-    if found["verdict"] not in ("MATCHES CHECKPOINT", "WITNESSED") or not counting:
+    if found["verdict"] not in _VOUCHED or not counting or any(each["problem"] for each in found["checkpoints"]):
         return _NOT_VOUCHED if found["checkpoints"] else _ALONE
     size = max(int(each["size"]) for each in counting)
     nobody = "" if any(each["signed_by"] for each in counting) else _NOBODY

@@ -72,7 +72,8 @@ def verify(
         bool, typer.Option("--deep", help="Then derive every recorded result again from its bytes, and compare.")
     ] = False,
 ) -> int:
-    """Check the whole ledger; exit 0, or 1 when it was tampered with, or what was asked isn't so. Never writes."""
+    """Check the whole ledger. Exit 0; 1: tampered with, or what was asked isn't so; 3: a newer release wrote what this
+    one can't read. Never writes."""
     from ledger._verify_outside import Outside, read_keys
 
     path, keys, roots = db if file is None else file, read_keys(key or ()), tuple(tsa_root or ())
@@ -113,9 +114,9 @@ def verify(
         for line in each.lines:
             words(f"  {line}")
         words(f"{verdict.verdict}, and {each.sentence}.")
-    if not (verdict.ok and all(each.ok for each in deeper.values())):
+    if not all(each.ok for each in deeper.values()):
         return 1
-    return 0 if all(each.whole for each in deeper.values()) else 3
+    return verdict.exit_status or (0 if all(each.whole for each in deeper.values()) else 3)
 
 
 @contextmanager

@@ -63,10 +63,10 @@ def test_every_command_works_on_a_ledger_of_a_newer_release(
     newer_release(original, path)
     before = objects(path)
     done = command(*arguments)
-    assert (done.status, "fault of this program" in done.err) == (0, False), done
+    assert (done.status, "fault of this program" in done.err) == (3 if arguments == ["verify"] else 0, False), done
     assert objects(path) == before
     verdict = verify(path)
-    assert verdict.verdict == "CONSISTENT"
+    assert verdict.verdict == "NOT FULLY CHECKED"
     assert [each for each in verdict.notes if "newer than this package's" in each]
 
 
