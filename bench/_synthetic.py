@@ -78,7 +78,7 @@ def _add_run(ledger: Ledger, cells: int) -> str:
 def _cell(run: str, cell: int, plan: int, base: int) -> list[Draft]:
     wrong = cell % 7 == 0
     planned = Cell(
-        case=f"case-{cell}", fixture="f", identity=ZERO, input=ZERO, gold=ZERO, candidate="openai/m", arm="", epoch=0,
+        case=f"case-{cell}", fixture="f", identity=f"{cell:064x}", input=f"{cell:064x}", gold=ZERO, candidate="openai/m", arm="", epoch=0,
         twin=0,
     )  # fmt: skip
     headers = [("content-type", "application/json"), ("authorization", "***"), ("accept-encoding", "identity")]
