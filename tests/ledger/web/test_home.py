@@ -176,7 +176,7 @@ def measured(run: str, cell: int, rules: str, *, right: bool) -> Draft:
 
 def asked(run: str, cell: int, candidate: str) -> Draft:
     body = kinds.Cell(
-        case=f"case {cell}", fixture="v0", identity=DIGEST, input=DIGEST, gold=DIGEST, candidate=candidate, arm="",
+        case=f"case {cell}", fixture="v0", identity=f"{cell:064x}", input=DIGEST, gold=DIGEST, candidate=candidate, arm="",
         epoch=0, twin=0,
     )  # fmt: skip
     return Draft(body, run=run, cell=cell)
