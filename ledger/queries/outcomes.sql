@@ -5,7 +5,7 @@ SELECT rules, outcome, count(*) AS cells
 FROM (
   SELECT body ->> '$.rules' AS rules, body ->> '$.outcome' AS outcome, max(seq)
   FROM main.events
-  WHERE run = ?1 AND kind = 'score'
+  WHERE run = ?1 AND kind = 'score' AND +cell IN (SELECT cell FROM planned_cells WHERE run = ?1 AND counts)
   GROUP BY rules, cell
 )
 WHERE rules IS NOT NULL

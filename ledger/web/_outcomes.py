@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ledger._store import Ledger
+from ledger._views import over_views
 from ledger.web._figure import Figure, sql
 from ledger.web._literal import literal
 from ledger.web._queries import query
@@ -29,7 +30,7 @@ class Segment:
 def count_outcomes(ledger: Ledger, run: str) -> Mapping[str, Mapping[str, int]]:
     """How many cells of the run have a score of each outcome, by rule set; of each cell the last score under it."""
     found: dict[str, dict[str, int]] = {}
-    for rules, outcome, cells in ledger.sql(query("outcomes"), (run,)).fetchall():
+    for rules, outcome, cells in ledger.sql(over_views(query("outcomes")), (run,)).fetchall():
         found.setdefault(str(rules), {})[str(outcome)] = int(cells)
     return found
 

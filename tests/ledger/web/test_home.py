@@ -27,9 +27,13 @@ from tests.ledger.lineages import RULES, RUNS, Lineage, make_lineage
 from tests.ledger.web.pages import Served
 
 
+LONE = "m/one"
+"""The candidate of a plan that says of none: its cells are there from the start."""
+
+
 def plan(
     ledger: Ledger, *, run: str = "", name: str = "", tags: tuple[str, ...] = (), purpose: str = "evaluation",
-    rules: tuple[str, ...] = (), cells: int = 0, candidates: tuple[str, ...] = (),
+    rules: tuple[str, ...] = (), cells: int = 0, candidates: tuple[str, ...] = (), laid_out: bool = True,
 ) -> str:  # fmt: skip
     run = run or new_run_id()
     body = kinds.Plan(
@@ -47,11 +51,13 @@ def plan(
                 label=label, protocol="openai", model=label, parameters={}, prompt=DIGEST, prompt_freeze=None,
                 stream=False, digest=DIGEST, base_url="http://127.0.0.1/v1",
             )
-            for label in candidates
+            for label in candidates or ((LONE,) if rules else ())
         ],
         arms=[], epochs=1, limit=None, cells=cells, via="live", environment={}, code={},
     )  # fmt: skip
     ledger.append(Draft(body, run=run))
+    if rules and laid_out and not candidates:
+        ledger.append(*[asked(run, cell, LONE) for cell in range(1, cells + 1)])
     return run
 
 
@@ -366,7 +372,7 @@ def test_nobody_waits_long_for_a_long_run_and_the_page_says_that_figures_are_com
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Ledger.open(path) as ledger:
-        run = plan(ledger, name="long", rules=("r@0",), cells=900)
+        run = plan(ledger, name="long", rules=("r@0",), cells=900, laid_out=False)
     monkeypatch.setattr(desk, "PATIENCE", 0.05)
     gate = threading.Event()
     monkeypatch.setattr(home_module, "count_outcomes", counted(gate))
@@ -412,7 +418,7 @@ def test_nobody_waits_long_for_taints_and_the_page_says_that_they_are_being_foll
 
 def test_a_visitor_after_warming_waits_for_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Ledger.open(path) as ledger:
-        plan(ledger, name="long", rules=("r@0",), cells=900)
+        plan(ledger, name="long", rules=("r@0",), cells=900, laid_out=False)
     gate = threading.Event()
     gate.set()
     monkeypatch.setattr(home_module, "count_outcomes", counted(gate))
