@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from harness._basis import Basis, basis_of
 from harness._clusters import has_twins
+from harness._contradicted import contradiction_words, held_words
 from harness._differences import Difference, compare_data, compare_text, count_numbers, line_endings
 from harness._errors import UsageError
 from harness._find_report import Recorded, find_recorded, read_report_file
@@ -27,7 +28,7 @@ __all__ = ["Check", "check_file", "check_report"]
 
 _FEW = 4
 _INTERVALS = ("case_low", "case_high", "interval_low", "interval_high", "interval_by")
-Verdict = Literal["reproduces", "differs", "set aside", "tampered"]
+Verdict = Literal["reproduces", "differs", "contradicted", "set aside", "tampered"]
 
 
 @dataclass
@@ -35,9 +36,10 @@ class Check:
     """What came of holding a file against a ledger.
 
     `verdict`: `reproduces` (everything does, and nothing speaks against it since), `differs` (the file isn't what the
-    ledger gives), `set aside` (it was true, and something it rests on was superseded, tainted or withheld since),
-    `tampered` (the ledger itself doesn't verify, so nothing can be said). `recorded` is the seq of the report event,
-    None where no event records such a report; `exact` says that these are its very bytes.
+    ledger gives), `contradicted` (it is, and the ledger's own events contradict it), `set aside` (it was true, and
+    something it rests on was superseded, tainted or withheld since), `tampered` (the ledger itself doesn't verify, so
+    nothing can be said). `recorded` is the seq of the report event, None where no event records such a report; `exact`
+    says that these are its very bytes.
     """
 
     file: str
@@ -52,6 +54,7 @@ class Check:
     tampered: str = ""
     differences: list[Difference] = field(default_factory=list[Difference])
     since: list[Since] = field(default_factory=list[Since])
+    contradicted: list[str] = field(default_factory=list[str])
     notes: list[str] = field(default_factory=list[str])
 
     @property
@@ -61,6 +64,8 @@ class Check:
             return "tampered"
         if self.differences:
             return "differs"
+        if self.contradicted:
+            return "contradicted"
         return "set aside" if any(each.bad for each in self.since) else "reproduces"
 
     @property
@@ -79,6 +84,7 @@ class Check:
                 {"where": each.where, "file": each.says, "should": each.should, "number": each.number}
                 for each in self.differences
             ],
+            "contradicted": list(self.contradicted),
             "since": [each.as_json() for each in self.since], "notes": list(self.notes),
         }  # fmt: skip
 
@@ -87,6 +93,7 @@ class Check:
         if self.tampered:
             return [f"TAMPERED: {self.tampered}", "Nothing can be said about a report whose ledger doesn't verify."]
         said = [f"DIFFERS: {each}" for each in self.differences]
+        said += self.contradicted
         said += [f"{'SINCE' if each.bad else 'Since'}: {each.says}" for each in self.since]
         said += list(self.notes)
         count = f"{self.reproduced} of {self.numbers} numbers reproduce"
@@ -97,6 +104,7 @@ class Check:
         end = {
             "reproduces": "and nothing it rests on was superseded or tainted since.",
             "differs": "but the file isn't what the ledger gives.",
+            "contradicted": "but the ledger's own events contradict them: see above.",
             "set aside": "but the report can't stand as it is: see above.",
         }
         return [*said, f"{count}, {end[self.verdict]}"]
@@ -190,6 +198,7 @@ def _hold_data(
     found.not_reproducible = max(sum(each.number for each in lost), resting)
     found.reproduced = max(0, found.numbers - wrong - found.not_reproducible)
     found.differences += differences
+    found.contradicted += _contradictions(fresh)
     found.since = later(ledger, fresh, basis.size, found.recorded)
     if lost and not gone:
         events = ", ".join(map(str, redacted_since(ledger, basis.size)))
@@ -198,6 +207,13 @@ def _hold_data(
     if kept is not None:
         return kept, fresh
     return (fresh if here and not exact else said), fresh
+
+
+def _contradictions(fresh: Data) -> list[str]:
+    """What the report's own words about figures that don't hold are; none where they do."""
+    said = [contradiction_words(fresh["contradicted"])] if "contradicted" in fresh else []
+    rows = {(row["candidate"], row["rules"], held_words(row)) for row in fresh["scoreboard"] if held_words(row)}
+    return said + [f"{candidate} under {rules} {words}" for candidate, rules, words in sorted(rows)]
 
 
 def _drawn_here(fresh: Data, text: str, form: Format) -> bool:

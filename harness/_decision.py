@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness._gate import Gate as MarginGate
-from harness._gate import worst_of
+from harness._gate_outcomes import worst_of
 from harness._report import RunReport
 from harness._typed import typed
 from ledger import Draft, Ledger, LedgerError, printable

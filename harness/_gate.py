@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -25,15 +25,15 @@ from harness._compare import Compared, compare
 from harness._contrast import Contrast
 from harness._errors import UsageError
 from harness._gate_named import find_against
+from harness._gate_outcomes import Outcome, worst_of
 from harness._noninferior import PairedInterval, paired_interval
 from harness._pairs import Answer, Pair, clustered, pair_up, read_side
 from harness._session import UNFINISHED
 from harness._sides import Side, named_labels
 from ledger import Ledger, over_views, run_status, standing_of
 
-__all__ = ["CONFIDENCE", "Gate", "GateResult", "Outcome", "gate", "worst_of"]
+__all__ = ["CONFIDENCE", "Gate", "GateResult", "gate"]
 
-Outcome = Literal["pass", "fail", "inconclusive", "not comparable"]
 CONFIDENCE = "95% interval, so 97.5% confidence at the one end that decides"
 
 _OPEN = over_views(
@@ -41,17 +41,6 @@ _OPEN = over_views(
     " AND status IN (SELECT value FROM json_each(?1))"
     " AND rules NOT IN (SELECT rules FROM joins WHERE run = ?2)) AS unfinished FROM runs WHERE run = ?2"
 )
-
-
-_WORST_FIRST: tuple[Outcome, ...] = ("not comparable", "fail", "inconclusive", "pass")
-
-
-def worst_of(found: Collection[str]) -> Outcome:
-    """The outcomes of several results in one word, their worst; of none, that it can't be told."""
-    for each in _WORST_FIRST:
-        if each in found:
-            return each
-    return "inconclusive"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness._contradicted import contradiction_words, held_words, holds
 from harness._errors import UsageError
 from harness._history import History, read_history
 from harness._repeats import majority_text, passes_text
@@ -28,6 +29,7 @@ __all__ = [
     "render_study",
 ]
 
+_MAY_LACK = ("contradicted", "bars_not_judged", "study", "subset", "groups")
 _WIDEST = 110
 _MOST_GROUPS = 50
 _MOST_APART = 4
@@ -70,6 +72,11 @@ class RunReport:
             shown = ", ".join(row["rules"] for row in self.data["rules"]) or "none"
             raise UsageError(f"--gate: no rule set that is shown sets a bar ({shown}); [[bars]] in a rule file would")
 
+    @property
+    def holds(self) -> bool:
+        """Whether nothing in the ledger contradicts the figures."""
+        return holds(self.data)
+
     def misses(self) -> list[str]:
         """A sentence on each thing that keeps the run from passing."""
         said = [
@@ -96,16 +103,9 @@ class RunReport:
         """The documented JSON form."""
         data, run, gone = self.data, self.data["run"], self.data["superseded"]
         same = (
-            "rules",
-            "other_rules",
-            "bars",
-            "bars_unread",
-            "imported",
-            "predictions",
-            "repeatability",
-            "frozen",
+            "rules", "other_rules", "bars", "bars_unread", "imported", "predictions", "repeatability", "frozen",
             "fingerprints",
-        )
+        )  # fmt: skip
         return {
             "run": self.run,
             "suite": run["suite"],
@@ -126,7 +126,7 @@ class RunReport:
             "spend": data["spend"],
             **{name: data[name] for name in same},
             **self.history.as_json(),
-            **{name: data[name] for name in ("bars_not_judged", "study", "subset", "groups") if name in data},
+            **{name: data[name] for name in _MAY_LACK if name in data},
             "receipt": data["receipt"],
         }
 
@@ -165,6 +165,11 @@ class StandingReport:
     scoreboard: Sequence[Mapping[str, Any]]
     left_out: int
 
+    @property
+    def holds(self) -> bool:
+        """Whether nothing in the ledger contradicts a figure of it."""
+        return holds({"scoreboard": self.scoreboard})
+
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
         return {"scoreboard": [dict(row) for row in self.scoreboard], "left_out": self.left_out}
@@ -177,7 +182,7 @@ def read_standing(ledger: Ledger, rules: Sequence[str] = ()) -> StandingReport:
         row.pop("left_out")
     with_intervals(ledger, rows)
     for row in rows:
-        marks = ("superseded", "tainted", "reproducible", "rests_on_superseded")
+        marks = ("superseded", "tainted", "reproducible", "rests_on_superseded", "held")
         row.update({name: bool(row[name]) for name in marks})
     kept = [row for row in rows if not rules or row["rules"] in rules or row["rules"].partition("@")[0] in rules]
     return StandingReport(kept, left_out)
@@ -192,6 +197,8 @@ def _marks(report: RunReport) -> list[str]:
             f"SUBSET: only cases where {part['text']} ({part['cases']} of {part['of']}), chosen when the answers were"
             " known, so everything here is post hoc; bars and predictions are of the whole run and aren't judged"
         )
+    if "contradicted" in report.data:
+        said.append(contradiction_words(report.data["contradicted"]))
     gone = report.data["superseded"]
     if gone is not None:
         how = f"by {gone['by']}" if gone["by"] else "without a successor"
@@ -216,6 +223,7 @@ def _row_marks(row: Mapping[str, Any]) -> list[str]:
     return [
         *(["[tainted]"] if row["tainted"] else []),
         *([] if row["reproducible"] else ["[not reproducible]"]),
+        *([f"[{held_words(row)}]"] if held_words(row) else []),
     ]
 
 
@@ -239,6 +247,8 @@ def render_report(report: RunReport) -> Sequence[object]:
         applied = {row["metric"] for row in mine if row["planned"]}
         empty = ", ".join(dict.fromkeys(row["metric"] for row in mine if row["metric"] not in applied))
         shown += [_board_table(report, rules, some, applied) for some in together]
+        why = {(row["candidate"], held_words(row)) for row in mine if held_words(row)}
+        shown += [_text(f"{candidate} under {rules} {said}") for candidate, said in sorted(why)]
         if applied and empty:
             shown.append(_text(f"Of no planned cell under {rules}, and not shown (--json has them): {empty}."))
     shown += _group_tables(data)
@@ -320,12 +330,13 @@ def _board_table(report: RunReport, rules: str, candidates: Sequence[str], appli
     # On a replay the order of this chain says nothing of what was known: the answers are older than it.
     of = ", on the replay of older answers" if report.data["run"]["via"] == "replay" else ""
     title = _text(f"{report.data['run']['suite']} under {rules}: {whom} ({rows[0]['standing']}{of})")
-    for holds, mark in (
+    for marked, mark in (
         (report.data["superseded"] is not None, " [superseded]"),
         (any(row["tainted"] for row in rows), " [tainted]"),
         (not all(row["reproducible"] for row in rows), " [not reproducible]"),
+        (not holds({"scoreboard": rows}), " [doesn't hold]"),
     ):
-        title += _text(mark) if holds else _text("")
+        title += _text(mark if marked else "")
     table = Table(
         title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0),
         min_width=min(title.cell_len, _WIDEST),

@@ -15,6 +15,7 @@ from typing import Any
 from harness._agreed import agreement_study, labels_in
 from harness._bars import is_judged, judge_bar
 from harness._clusters import CaseInterval, Place, clustered_intervals
+from harness._contradicted import contradicted
 from harness._errors import HarnessError, UsageError
 from harness._fingerprint import fingerprints
 from harness._prediction import predictions_for
@@ -46,7 +47,7 @@ _RUN = (
 _EPOCHS = "SELECT run, epochs FROM runs WHERE run IN (SELECT value FROM json_each(?))"
 _BOARD = (
     "SELECT candidate, rules, metric, kind, is_primary, k, n, planned, unmeasured, rate, low, high, sd, worst, best,"
-    " standing, tainted, reproducible FROM scoreboard WHERE run = ?"
+    " standing, tainted, reproducible, held, held_why FROM scoreboard WHERE run = ?"
 )
 _FAILURES = "SELECT candidate, rules, stage, reason, domain, count FROM failures WHERE run = ?"
 _FLAGS = (
@@ -148,6 +149,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
     study = studies(ledger, then.rows, run, readable, candidates)
     study += agreement_study(ledger, then.rows, run, readable)
     frozen = _frozen(then, run, list(freezes.values()), first)
+    broken = contradicted(ledger, run, size)
     return {
         "report": REPORT_FORMAT,
         "version": REPORT_VERSION,
@@ -157,6 +159,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         "rests_on_superseded": replaced(then.rows, run, (each["seq"] for each in frozen)),
         "taints": then.rows(_TAINTS, (run, json.dumps(labels_in({"study": study})))),
         "not_reproducible": _of(then.rows(_UNTOLD, (run,)), kept),
+        **({"contradicted": broken} if broken is not None else {}),
         "imported": [
             {**each, "claimed": json.loads(each["claimed"] or "{}")} for each in then.rows(_IMPORTS, (run,))
         ],
@@ -235,6 +238,10 @@ def _board(then: AsOf, run: str, kept: frozenset[str], tallies: Mapping[str, int
     for row in board:
         row["is_primary"], row["tainted"] = bool(row["is_primary"]), bool(row["tainted"])
         row["reproducible"] = bool(row["reproducible"])
+        held, why = row.pop("held"), row.pop("held_why")
+        if not held:
+            # Only there does a row have them: what older releases recorded of honest runs stays what they recorded.
+            row["held"], row["held_why"] = False, why
         row["tally"] = tallies.get(row["rules"])
         lead(row, intervals, clustered=epochs > 1)
     return board

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from harness._contradicted import contradiction_words, held_words
 from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
 from harness._report_blocks import (
@@ -113,8 +114,10 @@ def _top(data: Mapping[str, Any]) -> Iterable[Block]:
 
 
 def notices(data: Mapping[str, Any]) -> Iterable[Sentence]:
-    """What must be known ahead of the numbers: superseded, tainted, not reproducible, without an end."""
+    """What must be known ahead of the numbers: contradicted, superseded, tainted, not reproducible, without an end."""
     run = data["run"]
+    if "contradicted" in data:
+        yield Sentence([Name(contradiction_words(data["contradicted"]))], "bad")
     gone = data["superseded"]
     if gone:
         how: list[Text] = ["by run ", RunId(gone["by"])] if gone["by"] else ["without a successor"]
@@ -225,7 +228,8 @@ def _figures(rules: str, rows: Sequence[Row]) -> Grid:
 
 def _marks(row: Row) -> list[str]:
     said = ["tainted"] if row["tainted"] else []
-    return said + ([] if row["reproducible"] else ["not reproducible"])
+    said += [] if row["reproducible"] else ["not reproducible"]
+    return said + ([held_words(row)] if held_words(row) else [])
 
 
 def _bars(data: Mapping[str, Any]) -> Iterable[Block]:

@@ -23,6 +23,7 @@ from ledger._errors import BadBody, BadLine, LedgerError, NotFound
 from ledger._event import HASH, INTEGER, Event, commits, hash_of
 from ledger._pointer import pointer_from_fragment, pointer_to_fragment, resolve
 from ledger._store import Ledger
+from ledger._views import over_views
 
 __all__ = ["Checked", "Citation", "check_locator", "cite"]
 
@@ -34,11 +35,16 @@ _LOCATOR = re.compile(
 )
 _FORM = "ledger:ORIGIN/ID/SEQ[,attempt=N]/HASH/DIGEST[#/json/pointer]"
 _LONGEST_SHOWN = 200
+_FIGURES = frozenset({"tally", "report", "score", "close"})
+_NOT_HELD = over_views("SELECT DISTINCT held_why FROM scoreboard WHERE run = ? AND NOT held ORDER BY 1")
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One value of one event, and the locator that names it."""
+    """One value of one event, and the locator that names it.
+
+    `not_held` says, where it is a figure, how its run's own events contradict the run's figures; empty where none does.
+    """
 
     locator: str
     origin: str
@@ -48,6 +54,7 @@ class Citation:
     pointer: str
     digest: str
     value: Any
+    not_held: Sequence[str] = ()
 
     def as_json(self) -> dict[str, Any]:
         """For `cite --json`."""
@@ -55,6 +62,7 @@ class Citation:
             "locator": self.locator, "origin": self.origin, "id": self.id, "seq": self.event.seq,
             "hash": self.event.hash, "kind": self.event.kind, "run": self.event.run, "cell": self.event.cell,
             "attempt": self.attempt, "pointer": self.pointer, "digest": self.digest, "value": self.value,
+            "not_held": list(self.not_held),
         }  # fmt: skip
 
 
@@ -102,7 +110,15 @@ def cite(ledger: Ledger, reference: str) -> Citation:
     locator = f"ledger:{genesis.origin}/{genesis.id}/{place}/{event.hash}/{digest}"
     if pointer:
         locator += "#" + pointer_to_fragment(pointer)
-    return Citation(locator, genesis.origin, genesis.id, event, attempt, pointer, digest, value)
+    not_held = _not_held(ledger, event, body)
+    return Citation(locator, genesis.origin, genesis.id, event, attempt, pointer, digest, value, not_held)
+
+
+def _not_held(ledger: Ledger, event: Event, body: dict[str, Any]) -> Sequence[str]:
+    run = event.run or body.get("run")
+    if event.kind not in _FIGURES or not isinstance(run, str):
+        return ()
+    return [str(row["held_why"]) for row in ledger.rows(_NOT_HELD, (run,))]
 
 
 def check_locator(ledger: Ledger, locator: str) -> Checked:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["judged", "report", "show"]
 
+DOES_NOT_HOLD = "The ledger's own events contradict these figures; the report says how, `ledger verify --deep` more."
+
 
 def report(
     run: Annotated[
@@ -55,7 +57,10 @@ def report(
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
-    """Show a run's scoreboard and what went unmeasured, by reason; or write a report that `harness check` can check."""
+    """Show a run's scoreboard and what went unmeasured, by reason; or write a report that `harness check` can check.
+
+    Exit 1 where the ledger's own events contradict the figures: they are shown all the same, and by what.
+    """
     from harness._report import read_report, read_standing
     from harness._report_file import format_for
     from ledger import Ledger, find_run
@@ -70,7 +75,7 @@ def report(
         with Ledger.open(db, read_only=True) as ledger:
             board = read_standing(ledger, rules or ())
         emit_json(board.as_json()) if as_json else show(board)
-        return 0
+        return int(not board.holds)
     with Ledger.open(db, read_only=out is None) as ledger:
         found = read_report(ledger, find_run(ledger, run), rules or ())
         if part:
@@ -88,7 +93,10 @@ def report(
         emit_json(found.as_json())
     elif form is None:
         show(found)
-    return judged(found, db, no_record=no_record) if gate else 0
+    status = judged(found, db, no_record=no_record) if gate else 0
+    if not found.holds and form is not None:
+        tell(DOES_NOT_HOLD)
+    return status or int(not found.holds)
 
 
 def judged(found: RunReport, db: Path, *, no_record: bool = False) -> int:

@@ -77,7 +77,7 @@ class _Run:
         self.causes = seqs_in(causes)
 
     def on_read(self) -> Sequence[Broken]:
-        if self.plan is None:
+        if self.plan is None or self._bare(self.plan):
             return ()
         planned = self._planned(self.plan)
         CellLinks(planned, self.finder, self.run).check()
@@ -88,8 +88,7 @@ class _Run:
         if self.plan is None:
             # A bundle may hide it; a ledger can't.
             return RunLinks(self.run, (), ())
-        bare = [each.name for each in self.plan.fixtures if self._is_bare(each.freeze)]
-        if bare:
+        if bare := self._bare(self.plan):
             said = f"run {self.run}: {', '.join(bare)} is frozen without a file, so nothing of it can be held"
             return RunLinks(self.run, (), (said,), whole=False)
         planned = self._planned(self.plan)
@@ -116,6 +115,10 @@ class _Run:
         if self.plan.via == "import":
             check_imports(self.ledger, self.run, self.plan, cells, self.finder)
         return self._done()
+
+    def _bare(self, plan: Plan) -> list[str]:
+        """The fixtures that are frozen without a file: nothing of a run of them can be held."""
+        return [each.name for each in plan.fixtures if self._is_bare(each.freeze)]
 
     def _is_bare(self, seq: int) -> bool:
         """Whether a freeze never had a file: what was withheld is still named."""

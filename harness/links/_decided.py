@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from harness._gate import worst_of
+from harness._gate_outcomes import worst_of
 from harness._replies import seqs_in
 from harness._typed import typed
 from harness.links._broken import Finder

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
+from ledger._screen import printable
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
-from ledger.cli._output import Words, emit_json
+from ledger.cli._output import Words, emit_json, tell
 
 __all__ = ["cite"]
 
@@ -33,6 +34,8 @@ def cite(
                 emit_json(made.as_json())
             else:
                 words(made.locator)
+            for why in made.not_held:
+                tell(f"A figure of this run doesn't hold: {printable(why)}")
             return 0
         checked = check_locator(ledger, reference)
     if as_json:

@@ -15,7 +15,8 @@ LARGE = 50_000
 """From how many events on."""
 
 _BY_RUN = frozenset({
-    "planned_cells", "last_scores", "scores", "attempts", "cells", "failures", "repeatability", "usage", "scoreboard", "standing_scoreboard",
+    "planned_cells", "last_scores", "scores", "attempts", "cells", "failures", "repeatability", "usage", "scoreboard",
+    "standing_scoreboard",
 })  # fmt: skip
 _HEAD = "SELECT max(seq) FROM events"
 _NEWEST_RUN = "SELECT run FROM events WHERE kind = 'plan' ORDER BY seq DESC LIMIT 1"

@@ -142,7 +142,8 @@ class Route:
 class Headline:
     """A run's own figure for the first page: of which candidate, rule set and metric, and where the interval lies.
 
-    `rate`, `low` and `high` are shares (None: no data); `k` and `n` figures as people are shown them.
+    `rate`, `low` and `high` are shares (None: no data); `k` and `n` figures as people are shown them. `mark` says why
+    the figure doesn't hold.
     """
 
     candidate: str
@@ -153,6 +154,7 @@ class Headline:
     rate: Figure
     low: Figure
     high: Figure
+    mark: str = ""
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,11 @@ def hostile_ledger(path: Path, *, cells: int = 3, reasons: int = 1) -> str:
     with Ledger.create(path) as ledger:
         frozen = [
             ledger.append(
-                Draft(kinds.Freeze(what=what, name=HOSTILE, digest=zero, identity=zero), blobs={"file": b"x"})  # pyright: ignore
+                Draft(
+                    kinds.Freeze(what=what, name=HOSTILE, digest=zero, identity=zero),  # pyright: ignore
+                    # A fixture without a file: of its runs no link can be held, whatever their text.
+                    blobs={} if what == "fixture" else {"file": b"x"},
+                )
             )[0].seq
             for what in ("fixture", "rules")
         ]
@@ -130,7 +134,7 @@ def hostile_ledger(path: Path, *, cells: int = 3, reasons: int = 1) -> str:
         (opened,) = ledger.append(Draft(plan, run=run, causes=frozen))
         for cell in range(1, cells + 1):
             body = kinds.Cell(
-                case=f"{HOSTILE}{cell}", fixture=HOSTILE, identity=zero, input=f"{cell:064x}", gold=zero,
+                case=f"{HOSTILE}{cell}", fixture=HOSTILE, identity=f"{cell:064x}", input=f"{cell:064x}", gold=zero,
                 candidate=HOSTILE, arm="", epoch=0, twin=0,
             )  # fmt: skip
             measured = cell in (1, 2)

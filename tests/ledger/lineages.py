@@ -88,8 +88,8 @@ def _plan(lineage: Lineage, run: str, code: str) -> None:
 def _cell(lineage: Lineage, run: str, cell: int, candidate: str, fixture: str) -> None:
     place = {"run": run, "cell": cell}
     body = kinds.Cell(
-        case=f"case-{fixture}", fixture=fixture, identity=f"{cell:064x}", input=ZERO, gold=ZERO, candidate=candidate, arm="",
-        epoch=0, twin=0,
+        case=f"case-{fixture}", fixture=fixture, identity=f"{cell:064x}", input=ZERO, gold=ZERO,
+        candidate=candidate, arm="", epoch=0, twin=0,
     )  # fmt: skip
     append = lineage.ledger.append
     seq = lineage.cells[run, cell] = append(Draft(body, causes=[lineage.plans[run]], **place))[0].seq

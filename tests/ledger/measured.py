@@ -65,8 +65,8 @@ def measured_ledger(path: Path, *, answered: int = 4) -> Path:
         cells = [
             Draft(
                 kinds.Cell(
-                    case=f"case-{number}", fixture="v0", identity=f"{2 * at + number:064x}", input=DIGEST, gold=DIGEST, candidate=label,
-                    arm="", epoch=0, twin=0,
+                    case=f"case-{number}", fixture="v0", identity=f"{2 * at + number:064x}", input=DIGEST,
+                    gold=DIGEST, candidate=label, arm="", epoch=0, twin=0,
                 ),
                 run=RUN, cell=2 * at + number, causes=[plan.seq],
             )

@@ -22,6 +22,7 @@ from harness.cli import app as harness_app
 from ledger import Ledger, kinds
 from ledger._redact import _HIDE_BLOB, _HIDE_BODY  # pyright: ignore[reportPrivateUsage]
 from ledger._schema import RELEASE, format_objects
+from ledger._views import over_views
 from ledger.cli import app as ledger_app
 from tests.harness.imports.artifacts import fixture, put, sample
 from tests.ledger.ledgers import EXAMPLES, RUN
@@ -186,7 +187,7 @@ def test_sql_files_make_objects_and_change_no_row() -> None:
                 text = path.read_text("utf-8").replace("FROM ledger.", "FROM main.")
                 named = dict.fromkeys(re.findall(r"(?<!:):([a-z_]+)", text), "[]")
                 numbered = set(re.findall(r"\?[0-9]+", text)) or re.findall(r"\?", text)
-                connection.execute(text, named or ("[]",) * len(numbered)).fetchall()
+                connection.execute(over_views(text), named or ("[]",) * len(numbered)).fetchall()
             for (view,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'view'").fetchall():
                 connection.execute(f"SELECT * FROM {view}").fetchall()
         assert {action for action, _, _ in watch.actions} == {

@@ -174,8 +174,8 @@ def _plan(ledger: Ledger, run: str, text: str, cells: int, names: tuple[str, ...
 
 def _cell(case: str, candidate: str, ordinal: int) -> kinds.Cell:
     return kinds.Cell(
-        case=case, fixture=candidate, identity=f"{ordinal:064x}", input=f"{ordinal:064x}", gold=ZERO, candidate=candidate, arm="",
-        epoch=0, twin=0,
+        case=case, fixture=candidate, identity=f"{ordinal:064x}", input=f"{ordinal:064x}", gold=ZERO,
+        candidate=candidate, arm="", epoch=0, twin=0,
     )  # fmt: skip
 
 

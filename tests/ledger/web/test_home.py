@@ -26,7 +26,6 @@ from tests.ledger.ledgers import DIGEST, example_draft
 from tests.ledger.lineages import RULES, RUNS, Lineage, make_lineage
 from tests.ledger.web.pages import Served
 
-
 LONE = "m/one"
 """The candidate of a plan that says of none: its cells are there from the start."""
 
@@ -182,8 +181,8 @@ def measured(run: str, cell: int, rules: str, *, right: bool) -> Draft:
 
 def asked(run: str, cell: int, candidate: str) -> Draft:
     body = kinds.Cell(
-        case=f"case {cell}", fixture="v0", identity=f"{cell:064x}", input=DIGEST, gold=DIGEST, candidate=candidate, arm="",
-        epoch=0, twin=0,
+        case=f"case {cell}", fixture="v0", identity=f"{cell:064x}", input=DIGEST, gold=DIGEST,
+        candidate=candidate, arm="", epoch=0, twin=0,
     )  # fmt: skip
     return Draft(body, run=run, cell=cell)
 
