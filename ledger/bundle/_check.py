@@ -18,6 +18,7 @@ from ledger._errors import BadBundle, BadNote, LedgerError
 from ledger._files import read_small
 from ledger.bundle._course import UNKNOWN, course, hidden_tallies, said_of, unclaimed
 from ledger.bundle._known import reader_source
+from ledger.bundle._links import hold_links
 from ledger.bundle._listed import Case, check_asked, check_draw, check_fixture, drawn_events, read_cases
 from ledger.bundle._read import BundleFile, Claim
 from ledger.bundle._readme import readme
@@ -72,6 +73,12 @@ class _Check:
         else:
             self.told.append("that nothing of a run asked for is left out (there is no lines.txt)")
         self.call("asked", lambda: check_asked(bundle, seen))
+        false, told = hold_links(bundle, seen)
+        for each in false:
+            self.problems.add("links", each)
+        self.told += told
+        if not false:
+            self.proved.append("what events say of one another holds, as far as it is shown")
         self.proved += [said_of(seen, seq) for seq in about.asked.events if seq in seen.events]
         for run in about.asked.runs:
             said = course(seen, run)
@@ -104,11 +111,11 @@ class _Check:
         if found is not None:
             if found.placed and found.placed not in self.told:
                 self.told.append(found.placed)
-            (self.partly if found.hidden else self.proved).append(found.sentence())
+            (self.partly if found.in_part else self.proved).append(found.sentence())
         self.claims.append(ClaimSeen(
             claim.run, claim.rules, claim.candidate, claim.metric, claim.kind, claim.k, claim.total, claim.n,
             claim.planned, claim.unmeasured,
-            "false" if found is None else "proved in part" if found.hidden else "proved",
+            "false" if found is None else "proved in part" if found.in_part else "proved",
         ))  # fmt: skip
 
     def hold_against(self, at: Checkpoint, checkpoints: Sequence[Path]) -> None:

@@ -12,13 +12,14 @@ import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Literal, TypeVar
+from typing import IO, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ledger._canonical import load
 from ledger._errors import BadBody, BadBundle
 from ledger._screen import printable
+from ledger.bundle import verify
 from ledger.kinds._base import Count, Hex32, Hex64, Seq
 
 __all__ = [
@@ -39,7 +40,8 @@ _MOST_RATIO = 1100
 _ROW = 16 << 20
 _PIECE = 1 << 16
 _ENCRYPTED = 1
-_END, _END_SIZE = b"PK\5\6", 22
+_page: Any = verify
+"""The page that every bundle carries: how a zip must lie in its file is the same to both readers."""
 
 
 class _Part(BaseModel):
@@ -198,13 +200,10 @@ class BundleFile:
             raise BadBundle(f"expected the member {missing[0]}, which every bundle has")
         if sum(self.sizes.values()) > min(_REST, _MOST_RATIO * path.stat().st_size):
             raise BadBundle("its members are larger than they can honestly be: it would only fill memory or a disk")
-        if infos[0].header_offset != 0 or not _ends_as_a_zip(path):
-            raise BadBundle(
-                "something stands before the zip or after it, which another program may take for the bundle"
-            )
-        damaged = archive.testzip()
-        if damaged is not None:
-            raise BadBundle(f"the member {printable(damaged)[:200]} is damaged")
+        try:
+            _page.check_form(archive, path.stat().st_size)
+        except ValueError as problem:
+            raise BadBundle(printable(str(problem))[:300]) from None
         self.about = read_row(About, self.whole("bundle.json"))
 
     @classmethod
@@ -244,13 +243,6 @@ def _lines(file: IO[bytes], name: str) -> Iterator[bytes]:
         if not row.endswith(b"\n"):
             raise BadBundle(f"{name}, line {number}: expected a newline within {_ROW} bytes")
         yield row[:-1]
-
-
-def _ends_as_a_zip(path: Path) -> bool:
-    """Whether the record that ends a zip is the last thing in the file, and has no comment."""
-    with path.open("rb") as file:
-        file.seek(-_END_SIZE, 2)
-        return file.read(4) == _END
 
 
 def _place(info: zipfile.ZipInfo) -> int:

@@ -18,7 +18,7 @@ __all__ = ["Recounted", "recount"]
 class Recounted:
     """What a claim came to. `hidden` scores are the tally's word alone; `scores` were counted, and give k (or total) of
     n of planned. `before`: the rules were frozen before the first response of the run.
-    `placed` says what of the candidates is told."""
+    `placed` says what of the candidates is told; `weak` scores rest on something that a redaction withholds."""
 
     claim: Claim
     scores: int
@@ -28,6 +28,12 @@ class Recounted:
     planned: int
     before: bool
     placed: str = ""
+    weak: int = 0
+
+    @property
+    def in_part(self) -> bool:
+        """Whether scores are hidden, or rest on something that a redaction withholds."""
+        return bool(self.hidden or self.weak)
 
     def sentence(self) -> str:
         """The claim, and how much of it is proved."""
@@ -39,7 +45,8 @@ class Recounted:
         said = f"{value} of {claim.planned} planned{policy}, rules {when}: {claim.metric!r}, run {claim.run}"
         said = f"{said}, {claim.candidate!r}, {claim.rules!r}"
         if not self.hidden:
-            return f"{said}: counted again from {self.scores} scores"
+            weak = f", {self.weak} of them on what a redaction withholds" if self.weak else ""
+            return f"{said}: counted again from {self.scores} scores{weak}"
         shown = f"{round(self.total)}/{self.n}" if claim.kind == "rate" else f"{self.total} over {self.n}"
         return (
             f"{said}: {shown} of {self.planned} by the scores shown; {self.hidden} are hidden, and stand by the"
@@ -63,12 +70,13 @@ def recount(seen: Seen, claim: Claim, *, newest: bool) -> Recounted:
             if not isinstance(other, Tally) or other.rules == claim.rules:
                 raise BadBundle(f"event {seq} is a newer tally under these rules, or may be one")
     whose, placed = _candidates(seen, claim.run, tally)
-    scores, unsure = _scores(seen, claim, tally)
+    scores, unsure, seqs = _scores(seen, claim, tally)
     _every_cell(tally, whose, scores, unsure)
     own = [cell for cell in sorted(whose) if whose[cell] == claim.candidate]
     counted = [scores[cell] for cell in own if cell in scores and cell not in unsure]
     before = _frozen_before(seen, claim.run, tally.freeze)
-    return replace(_count(claim, counted, len(unsure.intersection(own)), before=before), placed=placed)
+    weak = sum(seqs.get(cell) in seen.weak for cell in own)
+    return replace(_count(claim, counted, len(unsure.intersection(own)), before=before), placed=placed, weak=weak)
 
 
 def _against_tally(claim: Claim, tally: Tally) -> None:
@@ -133,9 +141,11 @@ def _candidates(seen: Seen, run: str, tally: Tally) -> tuple[Mapping[int, str], 
     )
 
 
-def _scores(seen: Seen, claim: Claim, tally: Tally) -> tuple[dict[int, Score], set[int]]:
-    """The last score of each cell under the rules before the tally, and the cells of which a hidden one may be that."""
+def _scores(seen: Seen, claim: Claim, tally: Tally) -> tuple[dict[int, Score], set[int], dict[int, int]]:
+    """The last score of each cell under the rules before the tally, the cells of which a hidden one may be that, and
+    the seq of each score."""
     scores: dict[int, Score] = {}
+    seqs: dict[int, int] = {}
     unsure: set[int] = set()
     alike = _same_rules(seen, tally.freeze)
     for each in seen.of("score", claim.run):
@@ -147,11 +157,12 @@ def _scores(seen: Seen, claim: Claim, tally: Tally) -> tuple[dict[int, Score], s
                 if seen.rests[each.seq] and not alike.intersection(seen.rests[each.seq]):
                     raise BadBundle(f"event {each.seq} was scored by rules that another event froze")
                 scores[each.cell] = body
+                seqs[each.cell] = each.seq
                 unsure.discard(each.cell)
         elif alike.intersection(seen.rests[each.seq]) or not seen.rests[each.seq]:
             # Lines alone tell on which rule set's freeze a hidden score rests.
             unsure.add(each.cell)
-    return scores, unsure
+    return scores, unsure, seqs
 
 
 def _same_rules(seen: Seen, freeze: int) -> set[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 from ledger._canonical import why_not_canonical
 from ledger._errors import BadBundle, BadLine, BadProof, LedgerError, NotFound
@@ -51,7 +52,8 @@ class HiddenBlob:
 @dataclass
 class Seen:
     """The events of a bundle by seq, in order; typed bodies of those that count; `hidden` says why of each; `texts` are
-    the bodies of the events `wanted` by themselves."""
+    the bodies of the events `wanted` by themselves, `raw` every body that is shown and `files` the members of blobs, by
+    seq and name. `weak` are the events that rest on something a redaction withholds."""
 
     wanted: frozenset[int] = frozenset()
     events: dict[int, Line] = field(default_factory=dict[int, Line])
@@ -67,6 +69,9 @@ class Seen:
     unseen_freezes: int = 0
     redacted: set[int] = field(default_factory=set[int])
     texts: dict[int, str] = field(default_factory=dict[int, str])
+    raw: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
+    files: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
+    weak: frozenset[int] = frozenset()
 
     def shows(self, kind: str) -> bool:
         """Whether every body of a kind of the ledger's own events is shown."""
@@ -156,7 +161,8 @@ def _body(bundle: BundleFile, row: EventRow, line: Line, seen: Seen, files: set[
     reason = why_not_canonical(body)
     if reason or row.why:
         raise BadBundle(reason or "it has a body, and says that it is hidden")
-    named = json.loads(body).get("blobs", {})
+    seen.raw[line.seq] = found = json.loads(body)
+    named = found.get("blobs", {})
     if set(named) != set(row.blobs):
         raise BadBundle("other blobs than its body names")
     for name, blob in row.blobs.items():
@@ -171,6 +177,7 @@ def _body(bundle: BundleFile, row: EventRow, line: Line, seen: Seen, files: set[
         if not right or size != named[name]["size"]:
             raise BadBundle(f"blob {name!r}: its bytes and salt aren't what its body commits to")
         files.add(blob.file)
+        seen.files[line.seq, name] = blob.file
     if line.seq in seen.wanted:
         seen.texts[line.seq] = row.body
     if line.kind in _KEPT:

@@ -10,16 +10,18 @@ Exit: 0 all is proved; 1 something is false, or no key was given; 2 not readable
 # fmt: off
 # ruff: noqa: E701, E702, E704  what is short stands on one line: the whole is to be read by people
 # pyright: basic, reportOptionalSubscript=false, reportOptionalMemberAccess=false
-import argparse, base64, datetime, hashlib, io, json, re, sys, zipfile  # noqa: E401, I001  few lines, to be read
-from collections import defaultdict, namedtuple
+import argparse, base64, datetime, hashlib, io, itertools, json, re, struct, sys, zipfile, zlib  # noqa: E401, I001
+from collections import Counter, defaultdict, namedtuple
+from decimal import Decimal
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 try:
     from blake3 import blake3
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 except ImportError:
     print("two packages are needed: python -m pip install blake3 cryptography", file=sys.stderr); sys.exit(2)
-__all__ = ["check_checkpoint", "check_note", "inclusion_root", "main", "read_key"]
+__all__ = ["Links", "check_checkpoint", "check_form", "check_note", "inclusion_root", "main", "read_key"]
 MAX_INT, MAX_ROW, MAX_NOTE, MAX_ALL = 2**53 - 1, 16 << 20, 256 << 10, 16 << 30
 NEEDED = {"README.md": 4<<20, "verify.py": 1<<20, "bundle.json": 64<<20, "checkpoint": MAX_NOTE, "events.jsonl": 16<<30}
 ORDER = [*list(NEEDED)[:4], "timestamps", "lines.txt", "events.jsonl", "cases.jsonl", "blobs"]
@@ -33,6 +35,19 @@ LINE = re.compile(
     r'"run":"((?:[a-z0-9]{16,32})?)","cell":(0|[1-9][0-9]{0,15}),'
     r'"causes":\[((?:[1-9][0-9]{0,15}(?:,[1-9][0-9]{0,15})*)?)\],"body":"([0-9a-f]{64})"\}')
 Event = namedtuple("Event", "seq prev kind run cell causes body hash leaf")
+SEQ, COUNT, HEX = range(1, MAX_INT + 1), range(MAX_INT + 1), {n: re.compile(f"[0-9a-f]{{{n}}}") for n in (32, 64)}
+CLAIM = {**dict.fromkeys(("run", "rules", "candidate", "metric"), str), "kind": ("rate", "mean"), "k": (None, COUNT),
+         "total": (None, int, float), "n": COUNT, "planned": COUNT, "unmeasured": COUNT, "primary": bool, "tally": SEQ}
+LISTED = {"run": str, "plan": SEQ, "cells": COUNT, "purpose": (None, str), "status": (None, str),
+          "reports": [SEQ], "superseded_by": [SEQ], "tainted_by": [SEQ]}
+DRAWN = {"n": COUNT, "seed": str, "drawn": [{"run": str, "cell": SEQ}]}
+TOLD = {"ask": str, "suite": str,
+        "candidates": [{"label": str, "protocol": str, "model": str, "stream?": (None, bool)}]}
+ABOUT = {"bundle": 1, "made_by": str, "asked": {"runs": [str], "events": [SEQ], "report": (None, HEX[64])},
+         "hide": [str], "reveal": (None, DRAWN), "complete": bool, "claims": [CLAIM],
+         "fixtures": [{"name": str, "freezes": [SEQ], "runs": [LISTED]}], "told": (None, {str: TOLD})}
+ROW = {"line": str, "proof": [str], "body": (None, str), "salt": (None, HEX[32]), "why": str,
+       "blobs": {str: {"salt": (None, HEX[32]), "file": (None, str), "why?": str}}}
 def expect(true, said):
     if not true: raise ValueError(said)
 def clean(value):  # what somebody else wrote, as printable ASCII and short: there are characters that a terminal obeys
@@ -53,6 +68,18 @@ def read_json(text, *keys, **how):  # an object with at least these keys
     json.dumps(found, ensure_ascii=False).encode()  # no half of a surrogate pair has an UTF-8 form
     expect(isinstance(found, dict) and set(keys) <= set(found), f"expected a JSON object with {', '.join(keys)}")
     return found
+def shaped(value, shape):  # whether a JSON value has a shape: exact keys (`x?` may be missing), types, ranges, patterns
+    if isinstance(shape, tuple): return any(shaped(value, each) for each in shape)
+    if isinstance(shape, list): return isinstance(value, list) and all(shaped(each, shape[0]) for each in value)
+    if isinstance(shape, range): return type(value) is int and value in shape
+    if isinstance(shape, re.Pattern): return isinstance(value, str) and bool(shape.fullmatch(value))
+    if isinstance(shape, type): return type(value) is shape
+    if not isinstance(shape, dict): return type(value) is type(shape) and value == shape
+    if not isinstance(value, dict): return False
+    if str in shape: return all(shaped(each, shape[str]) for each in value.values())
+    fields = {key.rstrip("?"): each for key, each in shape.items()}
+    fits = set(value) <= set(fields) and all(key in value for key in shape if key[-1] != "?")
+    return fits and all(shaped(each, fields[key]) for key, each in value.items())
 def tagged(value):  # as an experiment sees it: strings s:..., numbers (read as a tuple of their token) n:...
     if isinstance(value, dict):
         return {key: tagged(value[key]) for key in sorted(value, key=lambda key: key.encode("utf-16-be"))}
@@ -112,10 +139,353 @@ def commits(salt, file, commitment):  # how many bytes, if BLAKE3(salt, bytes) i
         hasher.update(piece); size += len(piece)
     expect(hasher.hexdigest() == commitment, "not what its salt and commitment are of")
     return size
+def check_form(archive, size):  # members abut, each is just its packed bytes, nothing lies elsewhere. Raises ValueError
+    file, end = archive.fp, 0
+    for info in archive.infolist():
+        name, sizes = info.filename.encode(), (info.compress_size, info.file_size)
+        file.seek(end); head = struct.unpack("<4sHHHIIIIHH", file.read(30).ljust(30, b"-"))
+        fits = (*head[:1], *head[2:4], head[5]) == (b"PK\3\4", info.flag_bits, info.compress_type, info.CRC)
+        fits = fits and not info.flag_bits & ~0x800 and file.read(head[8]) == name and info.header_offset == end
+        more, large = file.read(head[9]), struct.pack("<HHQQ", 1, 16, *sizes[::-1])
+        fits = fits and ((*head[6:8], more) in ((*sizes, b""), (*sizes, large), (2**32 - 1, 2**32 - 1, large)))
+        expect(fits and not info.comment, f"the member {clean(info.filename)} isn't where and as the directory says")
+        engine, left, count, crc = zlib.decompressobj(-15), info.compress_size, 0, 0
+        while left:
+            raw = file.read(min(left, 1 << 16)); left -= len(raw); expect(raw, "a member that is cut off")
+            while raw:
+                data, raw = (engine.decompress(raw, 1 << 20), engine.unconsumed_tail) if head[3] else (raw, b"")
+                count, crc = count + len(data), zlib.crc32(data, crc)
+                expect(count <= info.file_size, "a member that is longer than it says")
+        fits = (count, crc) == (info.file_size, info.CRC) and (not head[3] or (engine.eof and not engine.unused_data))
+        fits = fits and info.extra[:4] in (b"", struct.pack("<HH", 1, max(0, len(info.extra) - 4)))  # zip64, or nothing
+        expect(fits, f"the member {clean(info.filename)} is damaged, or more lies in it than its bytes")
+        end += 30 + len(name) + len(more) + info.compress_size
+    directory = sum(46 + len(info.filename.encode()) + len(info.extra) for info in archive.infolist())
+    file.seek(size - 42); tail = file.read()
+    fits = archive.start_dir == end and size == end + directory + 76 * (tail[:4] == b"PK\6\7") + 22
+    expect(fits and tail[20:24] == b"PK\5\6", "something stands before the members, between them or after them")
+CAUSED = {  # of what kinds an event's causes are; they are of its own run, and of its own cell or of none
+    "plan": "freeze lookup", "cell": "plan", "request": "cell", "response": "request", "wait": "request response fault", "parse":
+    "freeze response reuse import", "fault": "cell request response import freeze reuse", "reuse": "cell", "import": "plan cell import",
+    "confirm": "parse", "score": "freeze cell parse confirm fault response reuse import request", "tally": "freeze plan", "close": "plan tally"}
+ACROSS = "score score, tally tally, reuse response, cell response, cell import, cell reuse"  # where a cause may be of another run
+AGAIN = re.compile(r"rate_limit|overloaded|error_in_200|no_choices|not_done|empty_body|invalid_utf8|decode_(cut|failed)|short_body|stream_cut"
+                   r"|dns|connect\w+|tls|timeout|protocol|command_failed|http_(408|409|425|429|499|5(?!01|05|11)\d\d)")  # asked again for these
+PATHS = {"openai": "/chat/completions", "ollama": "/api/chat", "anthropic": "/v1/messages"}
+OLLAMA_TOP = {"think", "format", "keep_alive", "tools", "logprobs", "top_logprobs", "truncate", "shift"}
+TOKENS = {"parse_int": lambda token: (token,), "parse_float": lambda token: (token,)}  # numbers as they are written
+Case = namedtuple("Case", "id line input gold own")
+def meets(text, fixture, case):  # whether a case meets KEY=VALUE or KEY!=VALUE, of texts; other conditions aren't known here: None
+    found = re.fullmatch(r'\s*(id|fixture|meta\.[^=!~<>.\s]+)\s*(!?)=\s*([^="\s][^"]*?)\s*', text)
+    own = {"id": case["id"], "fixture": fixture, **{f"meta.{k}": v for k, v in case.get("meta", {}).items()}}
+    return (own.get(found[1]) == found[3]) is not bool(found[2]) if found and isinstance(own.get(found[1], ""), str) else None
+def place(url, path=""):  # where a URL leads, however it is spelt; with a path put to its end
+    parts = urlsplit(url)
+    port, host = parts.port or {"http": 80, "https": 443}.get(parts.scheme), (parts.hostname or "").encode("idna")
+    return parts.scheme, host, port, unquote(parts.path.rstrip("/") + path), unquote(parts.query)
+def fields_of(each):  # of a candidate's request, beside its messages, as its protocol has them
+    own, top, options = each["parameters"], {"model": each["model"], "stream": each["stream"]}, {}
+    if each["protocol"] != "ollama": return {**({"max_tokens": 1024} if each["protocol"] == "anthropic" else {}), **own, **top}
+    for name in sorted(set(own) - OLLAMA_TOP):
+        inner = name == "options" and isinstance(own[name], dict)
+        options.update(own[name] if inner else {"num_predict" if name == "max_tokens" else name: own[name]})
+    return {**top, **{name: own[name] for name in OLLAMA_TOP & set(own)}, **({"options": options} if options else {})}
+def texts_of(content):  # the texts of a message's content, which is a text or a list of parts
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
+def squeezed(text): return "".join(text.split())
+def filled(template, fields):  # what a template makes of fields, white space apart: texts in their order, with anything between them
+    found = [""]
+    for part in re.split(r"(\{%.*%\}|\{#.*?#\}|\{\{.*?\}\})", template, flags=re.DOTALL):
+        name = re.fullmatch(r"\{\{\s*(\w+)\s*\}\}", part)
+        value = fields.get(name[1]) if name else None if part[:2] in ("{%", "{#", "{{") else part
+        value = value[0] if isinstance(value, tuple) and value[0].isdigit() else value
+        found = [*found[:-1], found[-1] + squeezed(value)] if isinstance(value, str) else [*found, ""]
+    return found
+class Links:  # what events say of one another, as far as it is shown (BUNDLES, Links). `weak` rests on what a redaction withholds
+    def __init__(self, events, bodies, read, withheld):  # `events` by seq, in order; `read(seq, name)` gives a blob, or None
+        self.events, self.bodies, self.read, self.key = events, bodies, read, bodies.get(1, {}).get("identity_key")
+        self.problems, self.told, self.weak, self.rests, self.of = [], set(), set(), {}, defaultdict(list)
+        self.frozen, self.asked, self.scored = {}, {}, {}
+        for seq, e in events.items():
+            self.of[e.kind, e.run].append(e); self.of[e.run, e.cell].append(e); below = {c for c in e.causes if c in events}
+            own = [self.rests[c] for c in below if (events[c].run, events[c].cell) == (e.run, e.cell) and e.cell]
+            self.rests[seq] = {c for c in below if events[c].kind == "freeze"}.union(*own) if e.cell else set()
+            gone = e.kind not in ("tally", "close", "fault") and (e.kind in CAUSED and self.weak & below or seq in withheld)
+            self.weak |= {seq} if gone and bodies.get(seq, {}).get("reason") != "withheld" else set()
+    def hold(self, runs):  # of every event that is shown; and of these runs, which are there whole, what their events come to
+        for e, body in [(self.events[seq], body) for seq, body in self.bodies.items()]:
+            for name in ("causes",) * (e.kind in CAUSED and e.run != "") + (e.kind,) * hasattr(self, f"hold_{e.kind}"): self.check(name, e, body)
+        for e in [plan for run in runs for plan in self.of["plan", run][:1]]:
+            for name in ("cells", "attempts", "counts"): self.check(name, e, self.bodies.get(e.seq))
+    def check(self, name, e, body):
+        try: getattr(self, f"hold_{name}")(e, body)
+        except Exception as problem:  # noqa: BLE001  whatever a forger thought of is false, and no traceback
+            where = f" of run {e.run}" * bool(e.run) + f", cell {e.cell}" * bool(e.cell)
+            self.problems.append(f"event {e.seq}, a {e.kind}{where}: {plainly(problem)}")
+    def cause(self, e, *kinds): return next((c for c in map(self.events.get, e.causes if e else ()) if c and c.kind in kinds), None)
+    def body_of(self, e): return self.bodies.get(e.seq) if e else None
+    def first(self, kind, run, cell=0): return self.body_of(next((e for e in self.of[run, cell] if e.kind == kind), None))
+    def candidate(self, run, cell):
+        every = (self.first("plan", run) or {"candidates": ()})["candidates"]
+        return next((each for each in every if cell and each["label"] == cell["candidate"]), None)
+    def label(self, freeze):
+        body = self.bodies.get(freeze, {})
+        return f"{body['name']}@{body['identity']:.12}" if body.get("what") == "rules" else None
+    def hold_causes(self, e, body):  # of the kinds that lead to it, of its own run and cell, and under the rules that it names
+        for c in [self.events[seq] for seq in e.causes if seq in self.events]:
+            own = c.kind in CAUSED[e.kind].split() and (c.run == e.run and c.cell in (e.cell, 0) or c.kind == "freeze")
+            judge, graded = (e.run, c.run) if e.kind == "cell" else (c.run, e.run)
+            graded = e.kind == "reuse" or graded in (self.first("plan", judge) or {}).get("grades", [graded])
+            fits = own or (f"{e.kind} {c.kind}" in ACROSS and graded)
+            expect(fits, f"event {c.seq}, a {c.kind} of run {c.run}, cell {c.cell}, is no cause of it")
+        for label in [self.label(seq) for seq in self.rests[e.seq] if "rules" in body]:
+            expect(label in (None, body["rules"]), f"it is under {named(body.get('rules'))}, and rests on a freeze of {named(label)}")
+    def hold_freeze(self, e, body):  # its file is the one of its digest; of rules the sources too, of a fixture its cases
+        file, sources, ours = self.read(e.seq, "file"), json.loads(self.read(e.seq, "sources") or b"null"), self.read(e.seq, "jsonl")
+        texts = "".join(f"source {name} {body['sources'][name]}\n" for name in sorted(body["sources"]))
+        whole = blake3(f"eval-ledger rules 1\nfile {body['digest']}\n{texts}".encode()).hexdigest()
+        fits = not sources or {k: blake3(text.encode()).hexdigest() for k, text in sources.items()} == body["sources"]
+        fits = fits and body["identity"] == (whole if body["what"] == "rules" else body["digest"])
+        expect(fits and (file is None or blake3(file).hexdigest() == body["digest"]), "its digest or identity isn't that of what it froze")
+        if body["what"] != "fixture": return
+        found, listed = self.cases_in(file if ours is None else ours), (self.read(e.seq, "cases") or b"").decode().splitlines()
+        said = [Case(*(row[k] for k in Case._fields[:4]), None) for row in map(read_json, listed)]
+        try: theirs = self.cases_in(ours and file)
+        except (ValueError, TypeError): theirs = None  # in a form of somebody else's
+        expect(not theirs or theirs == found, "its `jsonl` has other cases than its file")
+        for mine, its in itertools.zip_longest(found, said) if found and said else ():
+            fits = mine and its and mine[:2] == its[:2] and (not self.key or mine[2:4] == its[2:4])
+            expect(fits, f"case {named(mine and mine.id)} of its file isn't {named(its and its.id)} of its blob `cases`, or has another digest")
+        self.frozen[e.seq] = {case.id: case for case in (found if found and self.key else said)}
+        expect(len(self.frozen[e.seq]) == len(found or said), "a case stands in it twice")
+    def cases_in(self, data):  # the cases of a cases.jsonl
+        rows = [(at, row) for at, row in enumerate((data or b"").split(b"\n"), 1) if row.strip()]
+        found = [(at, read_json(row.decode(), "id", "input", "gold", **TOKENS)) for at, row in rows]
+        expect(all(set(case) <= {"id", "input", "gold", "meta"} for _, case in found), "not a case")
+        return [Case(own["id"], at, *(self.key and digest(own[k], self.key) for k in ("input", "gold")), own) for at, own in found]
+    def hold_plan(self, e, body):  # what it stands on, by name and number; labels once; candidates by their digests
+        labels, seen = [each["label"] for each in body["candidates"]], {kind for kind in ("request", "import") if self.of[kind, e.run]}
+        fits = len({*labels}) == len(labels) and (body["purpose"] != "probe" or (body["cells"], len(labels)) == (1, 1))
+        fits = fits and (not seen or seen == {"import" if body["via"] == "import" else "request"})
+        expect(fits, f"two candidates have one label, a probe has many cells, or it isn't {named(body['via'])}: {named(*labels)}")
+        for each in (*body["rules"], *body["fixtures"]):
+            frozen, count = self.bodies.get(each["freeze"], {}), len(self.frozen.get(each["freeze"]) or ())
+            fits = not frozen or [frozen["what"], frozen["name"].rpartition("/")[2]] == ["rules" if "label" in each else "fixture", each["name"]]
+            fits = fits and each["freeze"] in e.causes and self.label(each["freeze"]) in (None, each.get("label"))
+            fits = fits and ("cases" in each and count in (0, each["cases"]) or each.get("label") == f"{each['name']}@{each.get('identity'):.12}")
+            expect(fits, f"{named(each['name'])} isn't what event {each['freeze']} froze")
+        for each in body["candidates"]:
+            frozen = self.bodies.get(each["prompt_freeze"], {"what": "prompt", "digest": each["prompt"]})
+            fits = [frozen["what"], frozen["digest"]] == ["prompt", each["prompt"]] and each["prompt_freeze"] in (None, *e.causes)
+            expect(fits and self.digest_fits(body, each), f"{named(each['label'])} isn't what its digest, or its prompt's, is of")
+    def stages(self, plan):  # the frozen sources of what asks and scores, by the name of the stage
+        every = [json.loads(self.read(each["freeze"], "sources") or b"{}") for each in plan["rules"]]
+        names = {name: f"harness.suites.{name}" for name in ("authority", "pairwise", "rubric", "written", "manifest")}
+        return {name: some[module] for name, module in names.items() for some in every if module in some}
+    def digest_fits(self, plan, each):
+        prompt, own = self.read(each["prompt_freeze"], "file") if each["prompt_freeze"] else b"", each["parameters"]
+        turns = [turn for text in self.stages(plan).values() for turn in re.findall(r'turns="([^"\\]*)",', text)]
+        names, start = [name for name, value in own.items() if type(value) is int], {"candidate": ("1",)}
+        known = turns and prompt is not None and self.key and len(names) < 9
+        for ways in itertools.product((int, float), repeat=len(names)) if known else ():  # what reads 1 in a body may have been 1.0
+            numbers = {name: way(own[name]) for name, way in zip(names, ways)}  # noqa: B905  Python 3.9
+            spelt = json.loads(json.dumps({**own, **numbers, "stream": each["stream"]}), **TOKENS)
+            whole = {**start, "protocol": each["protocol"], "model": each["model"], "parameters": spelt, "prompt": prompt.decode()}
+            if each["digest"] in [digest({**whole, "turns": turn}, self.key) for turn in turns]: return True
+        self.told |= set() if known else {"that candidates are what their digests are of, where prompt or rules aren't shown"}
+        return not known
+    def hold_cell(self, e, body):  # its identity follows from its other fields, and its candidate is planned
+        plan, each = self.first("plan", e.run), self.candidate(e.run, body)
+        expect(each or not plan, f"{named(body['candidate'])} isn't planned")
+        whole = {"identity": ("1",), "epoch": (str(body["epoch"]),), "twin": (str(body["twin"]),), "input": body["input"], "arm": body["arm"]}
+        fits = not plan or not self.key or digest({**whole, "suite": plan["suite"], "candidate": each["digest"]}, self.key) == body["identity"]
+        expect(fits, "its identity doesn't follow from its other fields")
+    def hold_cells(self, e, plan):  # exactly the product of candidates, epochs and cases, each once and in its order
+        cells = self.of["cell", e.run]
+        ended = plan and (self.of["tally", e.run] or self.of["close", e.run])
+        fits = [c.cell for c in cells] == list(range(1, len(cells) + 1)) and (not ended or len(cells) == plan["cells"])
+        expect(fits, f"{len(cells)} cells stand, {plan and plan['cells']} are planned, and one is missing or there twice")
+        if not plan or plan["purpose"] == "probe": return
+        sets, labels = [(each["name"], self.frozen.get(each["freeze"]) or {}) for each in plan["fixtures"]], [e["label"] for e in plan["candidates"]]
+        kept = [(name, case) for name, some in sets for case in some.values()] if all(some for _, some in sets) else None
+        if kept and plan.get("filter"):
+            texts = json.loads(plan["given"])["filters"]
+            expect(" and ".join(map(str.strip, texts)) == plan["filter"], "its filter isn't the one that was given")
+            met = [[meets(text, name, case.own) if case.own else None for text in texts] for name, case in kept]
+            kept = None if any(None in some for some in met) else [each for each, some in zip(kept, met) if all(some)]  # noqa: B905
+        expect(not kept or plan["limit"] is None or plan["limit"] < len(kept), "its limit leaves out nothing")
+        kept, each = kept and kept[: plan["limit"]], len(labels) * plan["epochs"]
+        size, twins, arms = len(kept) if kept else plan["cells"] // each, Counter(), defaultdict(set)
+        expect(each * size == plan["cells"], f"{plan['cells']} cells are planned, and its candidates, epochs, limit and filter give {each * size}")
+        for c in [c for c in cells if c.seq in self.bodies]:
+            body, (at, index) = self.bodies[c.seq], divmod(c.cell - 1, size)
+            name, case = kept[index] if kept else (body["fixture"], dict(sets).get(body["fixture"], {}).get(body["case"]))
+            want = {"candidate": labels[at // plan["epochs"]], "epoch": at % plan["epochs"], "fixture": name}
+            if case: want.update(case=case.id, input=case.input, gold=case.gold, twin=twins[at, case.input] if kept and self.key else body["twin"])
+            twins[at, body["input"]] += 1; arms[name].add(body["arm"])
+            for key in [key for key in want if want[key] not in (None, body[key])]:
+                raise ValueError(f"cell {c.cell}, event {c.seq}, has {key} {named(body[key])}, and the plan gives {named(want[key])}")
+            own = (case.own.get("meta", {}) if case and case.own and plan.get("grades") else {}).get("evidence", ())
+            rest = {int(n[0]) for n in (own if isinstance(own, list) else [own])} if own else {*c.causes} - {e.seq}
+            expect(rest == {*c.causes} - {e.seq}, f"cell {c.cell}, event {c.seq}, rests on other answers than its case")
+        self.told |= set() if kept else {"which cases limit and filter keep, where these aren't shown or the condition isn't known"}
+        given = plan.get("suite_arms") or {}
+        by_suite = [*dict.fromkeys(filter(None, (given.get(name, "") for name, _ in sets)))] == plan["arms"]
+        for name, some in arms.items():
+            fits = some <= {*(plan["arms"] or [""])} and len(some) == 1 and (not by_suite or some == {given.get(name, "")})
+            expect(fits, f"the cells of {named(name)} have arms {named(*sorted(some))}, and the plan {named(*plan['arms'])}")
+    def hold_request(self, e, body):  # the plan's candidate, where it is reached, is asked the frozen case
+        cell, data, masked = self.body_of(self.cause(e, "cell")), self.read(e.seq, "body"), str(body.get("masked"))
+        each, plan = self.candidate(e.run, cell), self.first("plan", e.run)
+        if not each: self.told.add("what requests ask whose cell or plan isn't shown"); return
+        accepts = [self.body_of(a) or {"after": "", "component": "?"} for a in self.of["accept", e.run] if a.seq < e.seq]
+        bases = [each["base_url"], *(a["after"] for a in accepts if a["component"] != "code")]
+        cut, path = -1 if "'url" in masked else None, PATHS.get(each["protocol"])
+        fits = not (path and all(bases)) or place(body["url"])[:cut] in [place(base, path)[:cut] for base in bases]
+        fits = fits and (body["method"] == "POST" if path else (body["method"], body["url"]) == ("EXEC", "command:"))
+        expect(fits, f"it goes to {named(body['url'])}, and the plan's {named(each['label'])} is at {named(*bases)}")
+        if data is None or "'body" in masked or not path:
+            self.told.add("what requests ask that aren't shown, go to a program, or have masked places"); return
+        sent, every = json.loads(data), {one["name"]: self.frozen.get(one["freeze"]) or {} for one in plan["fixtures"]}
+        case = every.get(cell["fixture"], {}).get(cell["case"])
+        given, want, rest = case.own["input"] if case and case.own else None, fields_of(each), {"stream": False, **sent}
+        own = given if isinstance(given, dict) else {}
+        free = {"messages", *({"tools", "response_format"} & set(own)), *(["system"] if each["protocol"] == "anthropic" else [])}
+        for name in [name for name in {*want, *rest} - free if rest.get(name) != want.get(name)]:
+            raise ValueError(f"it has {named(name)} {named(rest.get(name))}, and the plan's {named(each['label'])} {named(want.get(name))}")
+        first = self.asked.setdefault((e.run, each["digest"], cell["input"]), (e.seq, sent))
+        expect(first[1] == sent, f"event {first[0]} asks the same candidate the same input in other words")
+        template, stage = self.read(each["prompt_freeze"], "file"), next(iter(self.stages(plan)), None)
+        if None in (given, template, stage): self.told.add("what requests ask, where case, prompt or rules aren't shown"); return
+        said = squeezed("".join([*texts_of(sent.get("system")), *(t for m in sent["messages"] for t in texts_of(m["content"]))]))
+        text = re.sub(r"(?m)^===[ \t]*(?:system|user|assistant|(messages))[ \t]*===[ \t]*$", lambda m: "{{-}}" * bool(m[1]), template.decode())
+        parts, at = filled(text, {"input": given, **own} if stage in ("manifest", "written") else {}), 0
+        shown = [text for m in own.get("messages", ()) if stage == "manifest" for text in texts_of(m["content"])]
+        data = [own.get(name, "") for name in ("text", "first", "second", "reference") if stage in ("pairwise", "rubric")]
+        shown += [text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for text in data if "".join(text.split("\n")).isprintable()]
+        if stage == "authority": shown += re.findall(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(\S.*)$", own["text"])
+        fits = said == parts[0] if len(parts) == 1 else said.startswith(parts[0]) and said.endswith(parts[-1])
+        for part in parts: at = said.find(part, at) + len(part) if at >= 0 and part in said[at:] else -1
+        fits = fits and at >= 0 and all(squeezed(each) in said for each in shown)
+        expect(fits, f"it asks {named(said[:80])}, which the frozen prompt doesn't make of its case")
+    def said(self, e):  # the text of a whole reply of status 200; None where there is none, or it can't be told
+        e = self.cause(e, "response") if e and e.kind == "reuse" else e
+        body = self.body_of(e) if e and e.kind == "response" else None
+        if not body or body["status"] != 200 or not body["whole"]: return None
+        try:
+            reply = json.loads(self.read(e.seq, "body") or b"")
+            message = (reply.get("choices") or [{}])[0].get("message") or reply.get("message") or reply
+            return "" if "error" in reply or reply.get("done") is False else "".join(texts_of(message.get("content")))
+        except (ValueError, AttributeError, TypeError, LookupError, RecursionError): return None
+    def hold_attempts(self, plan, body):  # in order, one answer each; again for a reason only; none after a close
+        labels, recorded = {each["label"] for each in body["rules"]} if body else set(), (body or {}).get("suite_arms") is not None
+        ends = [c for c in self.events.values() if c.run == plan.run and c.kind in ("close", "resume")]
+        for c in self.of["cell", plan.run]:
+            count, request, answer, fault, scored = 0, None, None, None, {}
+            for e in [e for e in self.of[plan.run, c.cell] if e.kind != "cell"]:
+                said, last, mine = self.bodies.get(e.seq, {}), next((c for c in reversed(ends) if c.seq < e.seq), None), self.cause(e, "request")
+                fits, why = True, f"cell {e.cell}, event {e.seq}, a {e.kind}: "
+                if e.kind in ("request", "response", "wait", "reuse") and last and last.kind == "close":
+                    expect(not recorded and (e.kind == "request" or request and request.seq > last.seq), f"{why}the run was closed by event {last.seq}")
+                if e.kind == "request":
+                    fits = (not request or answer or fault) and said.get("attempt", count) == count and not said.get("turn")
+                    expect(fits, f"{why}it is attempt {said.get('attempt')}, after {count} others, or one of them is open")
+                    fits = (scored or not self.said(answer)) and {*scored.values()} <= {"unmeasured"}
+                    expect(fits, f"{why}it asks again, and event {answer and answer.seq} could be read")
+                    count, request, answer, fault = count + 1, e, None, None
+                elif e.kind in ("response", "fault") and said.get("attempt", 0) is not None and not self.cause(e, "import"):
+                    asked = self.bodies.get(mine.seq, {}) if mine else {}
+                    fits = (e.kind == "fault" if not mine else mine is request) and not fault and (not answer or (
+                        e.kind == "fault" and answer.seq in e.causes)) and (not asked or not said or asked["attempt"] == said["attempt"])
+                    expect(fits, f"{why}it isn't the one end of the last request, event {request and request.seq}")
+                    answer, fault, count = (e, None, count) if e.kind == "response" else (answer, e, count + (not mine))
+                elif e.kind == "reuse": expect(not answer and not request, f"{why}there is an answer already"); answer = e
+                elif e.kind == "wait" and said:
+                    status, other = (self.bodies.get(x.seq, {}) if x else {} for x in (answer, fault))
+                    fits = AGAIN.fullmatch(said["why"]) and not self.said(answer) and said["attempt"] == count - 1
+                    fits = fits and (said["why"][:5] != "http_" or said["why"][5:] == str(status.get("status", said["why"][5:])))
+                    fits = fits and (answer or said["why"] == other.get("reason", said["why"]))
+                    expect(fits, f"{why}{named(said['why'])} isn't why it is asked again")
+                elif e.kind == "parse": expect(not answer or answer.seq in e.causes, f"{why}it doesn't read the last answer")
+                elif e.kind == "score" and said.get("rules") in labels: scored[said["rules"]] = said["outcome"]
+    def hold_parse(self, e, body):
+        found, plan = self.cause(e, "response", "reuse", "import"), self.first("plan", e.run)
+        said = self.said(found) if body["status"] == "parsed" and plan and plan["ask"] == "text" and body["value"] else None
+        fits = found and (said is None or json.loads(body["value"]) in said)
+        expect(fits, f"it reads {named(body['value'])}, which event {found and found.seq} doesn't say")
+    def hold_score(self, e, body):  # it follows from what was read; readings alike of one case are scored alike
+        confirm, other, cell = self.cause(e, "confirm"), self.cause(e, "score"), self.body_of(self.cause(e, "cell"))
+        parse, grade = self.cause(e, "parse") or self.cause(confirm, "parse"), self.body_of(other)
+        read, measured = self.body_of(parse), body["outcome"] != "unmeasured"
+        fits = not other or any({*c.causes} & {*e.causes} for c in self.of[other.run, other.cell] if c.kind == "cell")
+        expect(fits and (not grade or {**grade, "rules": ""} == {**body, "rules": ""}), f"event {other and other.seq} gave its answer another grade")
+        fits = (not measured or parse or other) and (not parse or self.rests[e.seq]) and {*body["metrics"]} <= {*body["applies"]}
+        fits = fits and (body["reason"] != "not_asked" or not any(c.kind in ("response", "reuse") and c.seq < e.seq for c in self.of[e.run, e.cell]))
+        expect(fits, "it rests on no reading, has figures that don't apply, or denies an answer")
+        if not read or not cell: return
+        unread = [body[k] for k in ("outcome", "status", "reason")] == ["unmeasured", read["status"], read["reason"]]
+        fits = unread if read["status"] != "parsed" else measured or body["status"] == "error"
+        expect(fits, f"event {parse.seq} was read as {read['status']}, and it says {named(body['outcome'], body['status'])}")
+        value = self.read(parse.seq, "value") if read["value"] is None else read["value"]
+        same = repr([sorted(self.rests[e.seq]), cell["input"], cell["gold"], value, *map(read.get, ("flags", "span", "reason")),
+                     *map((self.body_of(confirm) or {}).get, ("findings", "rejections"))])
+        first = self.scored.setdefault(same, (e.seq, content := [body[name] for name in ("outcome", "metrics", "applies", "value")]))
+        expect(first[1] == content, f"event {first[0]} scores the same reading of the same case otherwise")
+    def hold_counts(self, e, plan):  # plan, tallies and closes count the run's own scores
+        last, tallies, mine = defaultdict(dict), {}, {kind: self.of[kind, e.run] for kind in ("cell", "score", "tally", "close")}
+        if not plan or any(c.seq not in self.bodies for kind in ("cell", "score") for c in mine[kind]): return
+        planned, labels = {each["label"]: each["metrics"] for each in plan["rules"]}, [each["label"] for each in plan["candidates"]]
+        whose = {c.cell: self.bodies[c.seq]["candidate"] for c in mine["cell"]}
+        for c in sorted(itertools.chain(*mine.values()), key=lambda c: c.seq):
+            body, where = self.bodies.get(c.seq, {}), f"event {c.seq}, a {c.kind}, says "
+            if c.kind == "score": last[body["rules"]][c.cell] = body
+            elif c.kind == "tally" and body:
+                scores, label, metrics = last[body["rules"]], body["rules"], planned.get(body["rules"])
+                tallies[label], ends = body["outcomes"], Counter(each["outcome"] for each in scores.values())
+                fits = ends == Counter({k: n for k, n in body["outcomes"].items() if n}) and len(scores) == len(whose)
+                fits = fits and self.label(body["freeze"]) in (None, label) and {body["freeze"], e.seq} <= {*c.causes}
+                expect(fits, f"{where}{body['outcomes']} under {named(label)}, and the scores are {dict(ends)}, or the rules others")
+                counts = Counter((whose[cell], name) for cell, each in scores.items() for name in each["applies"])
+                rows, said = [(row["candidate"], row["metric"]) for row in body["metrics"]], {each["name"]: each["planned"] for each in metrics or ()}
+                names = [*said] if metrics is not None else [*dict.fromkeys(name for _, name in rows)]
+                expect(rows == [(each, name) for each in labels for name in names], f"{where}figures of others than are planned")
+                for row, which in zip(body["metrics"], rows):  # noqa: B905  Python 3.9
+                    fits = (row["k"] or 0) <= row["n"] <= row["planned"] == counts[which] == said.get(which[1], counts[which])
+                    expect(fits, f"{where}{row['n']} of {row['planned']}; {said.get(which[1])} are planned, {counts[which]} scored: {named(*which)}")
+            elif c.kind == "close" and body and plan["purpose"] != "probe":
+                every = {cell: [last[label].get(cell, {"status": "error"})["status"] for label in planned] for cell in range(1, plan["cells"] + 1)}
+                asked = {cell for cell, some in every.items() if {*some} != {"not_asked"}} - {each.cell for each in self.of["reuse", e.run]}
+                failed = any({*some} & {"error", "not_asked", "fate_unknown"} for some in every.values())
+                ends = "incomplete" if failed else "partial" if plan["limit"] is not None or plan.get("filter") else "complete"
+                want = [plan["cells"], len(asked), {label: tallies.get(label) for label in planned}]
+                fits = [body[k] for k in ("planned", "asked", "outcomes")] == want and body["status"] in (ends, "interrupted", "aborted")
+                expect(fits, f"{where}{body['status']}, {body['asked']} of {body['planned']}; its run is {ends}, {want[1]} of {want[0]}")
+    def hold_reuse(self, e, body):  # of the very response, which was an answer to the same identity, and of no other cell
+        other = self.events.get(body["of"])
+        if not other: self.told.add("what another ledger recorded, and was taken over"); return
+        known = [(self.first("cell", x.run, x.cell) or {}).get("identity") for x in (other, e)]
+        fits = other.kind == "response" and other.seq in e.causes and other.hash == body["hash"] and (None in known or known[0] == known[1])
+        fits = fits and sum(other.seq in c.causes for c in self.of["reuse", e.run]) == 1
+        expect(fits, f"event {other.seq} isn't the response that it names, has another identity, or is taken over twice")
+    def hold_import(self, e, body):
+        data = [self.read(e.seq, name) for name in ("file", "output")]
+        expect(all(each is None or blake3(each).hexdigest() == body["digest"] for each in data), "what came in has another digest")
+    def hold_report(self, e, body):  # its file, and that its figures are those of the tallies that it names
+        file, head = self.read(e.seq, "file"), self.events.get(body["size"])
+        fits = (file is None or blake3(file).hexdigest() == body["digest"]) and (not head or head.hash == body["head"]) and body["size"] < e.seq
+        expect(fits, "its file or its head isn't the one that it says")
+        for each in [each for each in body["figures"] if isinstance(each, dict) and each.get("tally") in self.bodies]:
+            tally, line = self.bodies[each["tally"]], self.events[each["tally"]]
+            rows = [row for row in tally.get("metrics", ()) if all(row[k] == each.get(k) for k in ("candidate", "metric"))]
+            fits = (line.kind, line.run, tally["rules"]) == ("tally", each["run"], each["rules"]) and len(rows) == 1
+            fits = fits and all(rows[0][k] == each[k] for k in ("kind", "n", "planned")) and each["k"] in (None, rows[0]["k"])
+            expect(fits, f"it says {each.get('k')}/{each.get('n')}, and event {line.seq} doesn't")
 class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is proved, `told` is only said
     def __init__(self, path):  # members in their order, none twice, of sizes that can be borne
         self.problems, self.partly, self.proved, self.told, self.signers, self.lined = [], [], [], [], [], []
-        self.events, self.rests, self.bodies, self.hidden, self.bare, self.texts = {}, {}, {}, {}, [], {}
+        self.events, self.rests, self.bodies, self.hidden, self.bare, self.texts, self.shown = {}, {}, {}, {}, [], {}, {}
+        self.files = {}
         self.size, self.origin, self.by_kind, self.zip = 0, "?", defaultdict(list), zipfile.ZipFile(path)
         infos, places = self.zip.infolist(), []
         for info in infos:
@@ -128,12 +498,12 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
         self.names = {info.filename for info in infos}
         fits = places == sorted(places) and len(self.names) == len(infos) and set(NEEDED) <= self.names
         expect(fits, "a member is missing, stands twice, or is out of its order")
-        fits = infos[0].header_offset == 0 and self.zip.fp.seek(-22, 2) and self.zip.fp.read(4) == b"PK\5\6"
-        fits = fits and sum(info.file_size for info in infos) <= min(MAX_ALL, 1100 * Path(path).stat().st_size)
-        expect(fits and self.zip.testzip() is None, "a member is damaged, or too large, or more is there than the zip")
-        self.about = read_json(self.zip.read("bundle.json").decode(), "asked", "complete", "claims", "reveal")
+        size = Path(path).stat().st_size
+        fits = sum(info.file_size for info in infos) <= min(MAX_ALL, 1100 * size)  # DEFLATE packs no better
+        expect(fits, "its members are larger than they can honestly be"); check_form(self.zip, size)
+        self.about = read_json(self.zip.read("bundle.json").decode())
+        expect(shaped(self.about, ABOUT), "bundle.json has other keys or values than a bundle of version 1")
         self.wanted = set(self.about["asked"]["events"])
-        expect(self.about.get("bundle") == 1, f"expected a bundle of version 1, got {clean(self.about.get('bundle'))}")
     def check(self, what, function, *given):  # what it finds false is noted: nothing that is read ends in a traceback
         try: return function(*given)
         except Exception as problem:  # noqa: BLE001  whatever a forger thought of is false, and no traceback
@@ -151,6 +521,7 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
             self.check("events.jsonl", self.check_events)
             self.check("lines.txt", self.check_lines)
             self.check("asked", self.check_asked)
+            self.check("links", self.check_links)
             for what, several in [("run", self.about["asked"]["runs"]), *self.about.items()]:
                 for each in several if what in ("run", "claims", "fixtures") else ():
                     self.check(what, getattr(self, f"check_{what.rstrip('s')}"), each)
@@ -170,7 +541,7 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
         expect(fits, f"{many(len(more), 'blob')} of no event, or genesis is another ledger's")
         self.proved.append(f"{many(len(self.events), 'event')} at their places, {len(self.hidden)} with hidden bodies")
     def check_event(self, row, last, blobs):
-        row = read_json(row, "line", "proof", "body", "salt", "why", "blobs")
+        row = read_json(row); expect(shaped(row, ROW), "other keys or values than an event has")
         event, body, why = read_line(row["line"]), row["body"], row["why"]
         seq, before, prev = event.seq, last.seq if last else 0, last.hash if last else "0" * 64
         fits = seq > before and (seq > before + 1 or event.prev == prev)
@@ -198,7 +569,8 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
             expect(blob["file"] == f"blobs/{seq}-{plain}", f"event {seq}: another name of a blob")
             size = commits(blob["salt"], self.zip.open(blob["file"]), named[name]["hash"]); blobs.add(blob["file"])
             expect(size == named[name]["size"], f"event {seq}: the size of a blob")
-        self.bodies.update({seq: value} if event.kind in KEPT else {})
+        self.bodies.update({seq: value} if event.kind in KEPT else {}); self.shown[seq] = value
+        self.files.update({(seq, name): blob["file"] for name, blob in row["blobs"].items() if blob["file"]})
         self.texts.update({seq: body} if seq in self.wanted else {})
         return event
     def check_lines(self):  # the whole order, if it is there: then nothing that counts can have been left out
@@ -216,6 +588,13 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
         while len(peaks) > 1: peaks[-2:] = [sha(b"\1", *peaks[-2:])]
         expect(not complete or (size, peaks) == (self.size, [self.root]), "its root isn't the checkpoint's")
         (self.proved if complete else self.told).append(f"nothing of a run asked for is left out, up to {self.size}")
+    def read(self, seq, name):
+        return self.zip.read(self.files[seq, name]) if (seq, name) in self.files else None
+    def check_links(self):
+        gone = {seq for seq, why in (*self.hidden.items(), *self.bare) if why == "redacted"}
+        self.links = Links(self.events, self.shown, self.read, gone); self.links.hold(self.about["asked"]["runs"])
+        self.problems += self.links.problems; self.told += sorted(self.links.told)
+        self.proved += [] if self.links.problems else ["what events say of one another, as far as it is shown"]
     def check_asked(self):  # it is there, with all that it rests on; a report's figures are what is claimed
         asked, listed = self.about["asked"], {run["run"] for each in self.about["fixtures"] for run in each["runs"]}
         expect(self.wanted <= set(self.events), "an event that was asked for isn't there")
@@ -278,13 +657,13 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
         if len(shown) < len(cells) and len(order) > 1 and plan.seq not in self.bodies:
             self.told.append(f"that hidden cells of run {run} are, by their places, those of {named(candidate)}")
         alike = {freeze, *(s for s, b in self.bodies.items() if frozen and b.get("identity") == frozen["identity"])}
-        scores, unsure = {}, set()
+        scores, unsure, at = {}, set(), {}
         for score in [each for each in self.by_kind["score", run] if each.seq < tally.seq]:
             found, under = self.bodies.get(score.seq), self.rests[score.seq]
             if found is None and (alike & under or not under): unsure.add(score.cell)
             elif found is not None and found["rules"] == rules:
                 expect(alike & under or not under, f"event {score.seq} was scored by rules that another event froze")
-                scores[score.cell] = found; unsure.discard(score.cell)
+                scores[score.cell] = found; unsure.discard(score.cell); at[score.cell] = score.seq
         ends = sorted(end for end, count in body["outcomes"].items() for _ in range(count))
         fits = set(whose) <= {*scores, *unsure} and (unsure or ends == sorted(s["outcome"] for s in scores.values()))
         expect(fits, "a cell of its run has no score, or the scores have other outcomes than its tally counts")
@@ -304,8 +683,10 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
         fixed = {freeze, *(f for each in self.about["fixtures"] for f in each["freezes"] if f in plan.causes)}
         before = not self.by_kind["import", run] and max(fixed) < min(came, default=MAX_INT)
         by = f"{total}/{n} by the scores shown, {hidden} hidden by the tally alone" if hidden else "recounted"
+        weak = sum(at.get(cell) in self.links.weak for cell in own)
+        by += f", {weak} of them on what a redaction withholds" * bool(weak)
         by += f", {claim['unmeasured']} of them unmeasured and counted by a policy" * bool(claim["unmeasured"])
-        (self.partly if hidden else self.proved).append(
+        (self.partly if hidden or weak else self.proved).append(
             f"{claim['k' if rate else 'total']}/{claim['n']} of {claim['planned']} planned, {by}, rules frozen "
             f"{'before' if before else 'AFTER'} the first response: {named(metric, run, candidate, rules)}")
     def check_fixture(self, fixture):  # every run on it, and which were reported or replaced, as far as can be told
