@@ -434,7 +434,7 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
         expect(first[1] == content, f"event {first[0]} scores the same reading of the same case otherwise")
     def hold_counts(self, e, plan):  # plan, tallies and closes count the run's own scores
         last, tallies, mine = defaultdict(dict), {}, {kind: self.of[kind, e.run] for kind in ("cell", "score", "tally", "close")}
-        if not plan or any(c.seq not in self.bodies for kind in ("cell", "score") for c in mine[kind]): return
+        if not plan or any(c.seq not in self.bodies for kind in ("cell", "score", "tally") for c in mine[kind]): return
         planned, labels = {each["label"]: each["metrics"] for each in plan["rules"]}, [each["label"] for each in plan["candidates"]]
         whose = {c.cell: self.bodies[c.seq]["candidate"] for c in mine["cell"]}
         for c in sorted(itertools.chain(*mine.values()), key=lambda c: c.seq):
@@ -475,7 +475,8 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
         file, head = self.read(e.seq, "file"), self.events.get(body["size"])
         fits = (file is None or blake3(file).hexdigest() == body["digest"]) and (not head or head.hash == body["head"]) and body["size"] < e.seq
         expect(fits, "its file or its head isn't the one that it says")
-        for each in [each for each in body["figures"] if isinstance(each, dict) and each.get("tally") in self.bodies]:
+        for each in [one for one in body["figures"] if isinstance(one, dict) and one.get("kind") in ("rate", "mean")]:
+            if each["tally"] not in self.bodies or any(each["tally"] < c.seq < e.seq for c in self.of["score", each["run"]]): continue
             tally, line = self.bodies[each["tally"]], self.events[each["tally"]]
             rows = [row for row in tally.get("metrics", ()) if all(row[k] == each.get(k) for k in ("candidate", "metric"))]
             fits = (line.kind, line.run, tally["rules"]) == ("tally", each["run"], each["rules"]) and len(rows) == 1

@@ -40,7 +40,7 @@ def found(path: Path, of: Bundled) -> dict[str, Said]:
 
 def refused(said: dict[str, Said]) -> bool:
     assert all("Traceback" not in each.text for each in said.values())
-    return all(each.status in (1, 2) for each in said.values())
+    return {each.status for each in said.values()} in ({1}, {2})
 
 
 def _run(parts: Parts, of: Bundled, which: str) -> dict[str, Any]:

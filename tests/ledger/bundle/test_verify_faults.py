@@ -354,7 +354,7 @@ def test_an_edit_is_found_by_both_readers(made: Made, what: str, tmp_path: Path)
     edit(parts, made)
     edited = parts.write(tmp_path / "edited.zip")
     said = {name: reader(edited, made.of.key.verifier) for name, reader in READERS.items()}
-    assert {name: each.status in (1, 2) for name, each in said.items()} == dict.fromkeys(READERS, True), said
+    assert {each.status for each in said.values()} in ({1}, {2}), said
     assert all("Traceback" not in each.text for each in said.values())
 
 
@@ -365,10 +365,10 @@ def test_a_bundle_as_it_was_made_is_proved(made: Made, reader: Reader, bundle: s
     assert (said.status, "recounted" in said.text or "counted again" in said.text) == (0, True), said.text
 
 
-def test_a_score_that_doesnt_follow_from_its_bytes_is_found_by_deriving_again(made: Made) -> None:
-    said = {name: reader(made.later, made.of.key.verifier) for name, reader in READERS.items()}
-    assert {name: each.status for name, each in said.items()} == {"ledger verify": 1, "verify.py": 0}
-    assert "doesn't follow from what it rests on" in said["ledger verify"].text
+@BOTH
+def test_a_score_that_doesnt_follow_from_its_reading_is_found_by_both(made: Made, reader: Reader) -> None:
+    said = reader(made.later, made.of.key.verifier)
+    assert (said.status, "scores the same reading of the same case otherwise" in said.text) == (1, True), said.text
 
 
 @BOTH
