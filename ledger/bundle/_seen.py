@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +104,7 @@ def read_events(bundle: BundleFile, at: Checkpoint, problems: Problems) -> Seen:
     seen = Seen(wanted=frozenset(bundle.about.asked.events))
     last: tuple[int, str] = (0, GENESIS_PREV)
     files: set[str] = set()
-    for number, data in enumerate(bundle.rows("events.jsonl"), start=1):
+    for number, data in enumerate(_rows(bundle, "events.jsonl", problems), start=1):
         where = f"events.jsonl, line {number}"
         try:
             row = read_row(EventRow, data)
@@ -127,6 +128,14 @@ def read_events(bundle: BundleFile, at: Checkpoint, problems: Problems) -> Seen:
     if isinstance(genesis, Genesis) and f"{genesis.origin}/{genesis.id}" != at.origin:
         problems.add("event 1", f"expected the genesis of {at.origin}, got that of {genesis.origin}/{genesis.id}")
     return seen
+
+
+def _rows(bundle: BundleFile, name: str, problems: Problems) -> Iterator[bytes]:
+    """The lines of a member up to one that isn't ended, or is too long, which is false."""
+    try:
+        yield from bundle.rows(name)
+    except BadBundle as problem:
+        problems.add(name, problem)
 
 
 def _proved(row: EventRow, at: Checkpoint, last: tuple[int, str]) -> Line:
@@ -192,7 +201,7 @@ def read_lines(bundle: BundleFile, seen: Seen, at: Checkpoint, problems: Problem
     peaks, prev = Peaks(), GENESIS_PREV
     asked = set(bundle.about.asked.runs)
     wanted = {cause for each in seen.of("report") for cause in each.causes}
-    for data in bundle.rows("lines.txt"):
+    for data in _rows(bundle, "lines.txt", problems):
         try:
             line = parse_line(data)
         except BadLine as problem:

@@ -8,11 +8,10 @@ Exit: 0 all is proved; 1 something is false, or no key was given; 2 not readable
 """
 
 # fmt: off
-# ruff: noqa: E701, E702, E704  what is short stands on one line: the whole is to be read by people
-# pyright: basic, reportOptionalSubscript=false, reportOptionalMemberAccess=false
+# ruff: noqa: E501, E701, E702, E704, RUF021  what is short stands on one line: the whole is to be read by people
+# pyright: basic, reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportCallIssue=false, reportArgumentType=false
 import argparse, base64, datetime, hashlib, io, itertools, json, re, struct, sys, zipfile, zlib  # noqa: E401, I001
 from collections import Counter, defaultdict, namedtuple
-from decimal import Decimal
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 try:
@@ -743,6 +742,7 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
         for body in [self.bodies[each.seq] for each in drawn if each.seq in self.bodies]:
             wanted[body["fixture"], body["case"]].add((body["input"], body["gold"]))
         for row in map(read_json, self.rows("cases.jsonl")):
+            expect(set(row) == {"fixture", "line"}, "other keys than a case has")
             case = read_json(row["line"], "id", "input", "gold", parse_int=lambda t: (t,), parse_float=lambda t: (t,))
             mine = {tuple(digest(case[what], self.bodies[1]["identity_key"]) for what in ("input", "gold"))}
             expect(wanted.pop((row["fixture"], case["id"])) == mine, f"case {clean(case['id'])} isn't the one measured")

@@ -241,7 +241,7 @@ def test_it_runs_by_itself_in_another_folder(small: Path, ledger: Bundled, tmp_p
 
 def test_it_is_short_and_knows_nothing_of_us() -> None:
     text = SCRIPT.read_text(encoding="ascii")
-    assert text.count("\n") <= 600
+    assert text.count("\n") <= 800
     found = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Import | ast.ImportFrom)]
     names = {
         name
