@@ -25,7 +25,7 @@ DERIVED = frozenset({
     "resumed-from-a-cell", "waited-for-another-reason", "waited-for-what-was-asked",
 })  # fmt: skip
 """What the package alone can tell, since it derives again: the page that a bundle carries knows no scorer, no rule file,
-no price list and no form of imports, and how a request's bytes are laid out is no affair of a page of 600 lines."""
+no price list and no form of imports, nor how a request's bytes are laid out."""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,8 @@ def test_a_forged_ledger_ends_alike_in_both_readers(name: str, tmp_path: Path) -
 
 def _members(data: bytes) -> list[tuple[int, bytes]]:
     """Where each entry of the directory stands, and it."""
-    found, at = [], data.index(b"PK\x01\x02")
+    found: list[tuple[int, bytes]] = []
+    at = data.index(b"PK\x01\x02")
     while data[at : at + 4] == b"PK\x01\x02":
         size = 46 + sum(struct.unpack("<HHH", data[at + 28 : at + 34]))
         found.append((at, data[at : at + size]))
