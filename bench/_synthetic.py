@@ -78,8 +78,8 @@ def _add_run(ledger: Ledger, cells: int) -> str:
 def _cell(run: str, cell: int, plan: int, base: int) -> list[Draft]:
     wrong = cell % 7 == 0
     planned = Cell(
-        case=f"case-{cell}", fixture="f", identity=f"{cell:064x}", input=f"{cell:064x}", gold=ZERO, candidate="openai/m", arm="", epoch=0,
-        twin=0,
+        case=f"case-{cell}", fixture="f", identity=f"{cell:064x}", input=f"{cell:064x}", gold=ZERO,
+        candidate="openai/m", arm="", epoch=0, twin=0,
     )  # fmt: skip
     headers = [("content-type", "application/json"), ("authorization", "***"), ("accept-encoding", "identity")]
     request = Request(attempt=0, turn=0, method="POST", url="http://127.0.0.1:1/v1/chat/completions", headers=headers)
