@@ -24,8 +24,8 @@ DERIVED = frozenset({
     "foreign-cases-retold", "metric-of-no-importance", "prices-that-are-a-prompt", "resumed-for-something-else",
     "resumed-from-a-cell", "waited-for-another-reason", "waited-for-what-was-asked",
 })  # fmt: skip
-"""What the package alone can tell, since it derives again: the page that a bundle carries knows no scorer, no rule file,
-no price list and no form of imports, nor how a request's bytes are laid out."""
+"""What the package alone can tell, since it derives again: the page that a bundle carries knows no scorer, no rule
+file, no price list and no form of imports, nor how bytes of a request are laid out."""
 
 
 @pytest.fixture(scope="module")
