@@ -10,7 +10,7 @@ Exit: 0 all is proved; 1 something is false, or no key was given; 2 not readable
 # fmt: off
 # ruff: noqa: E501, E701, E702, E704, RUF021  what is short stands on one line: the whole is to be read by people
 # pyright: basic, reportOptionalSubscript=false, reportOptionalMemberAccess=false, reportCallIssue=false, reportArgumentType=false
-import argparse, base64, datetime, hashlib, io, itertools, json, re, struct, sys, zipfile, zlib  # noqa: E401, I001
+import argparse, base64, contextlib, datetime, hashlib, io, itertools, json, re, struct, sys, zipfile, zlib  # noqa: E401, I001
 from collections import Counter, defaultdict, namedtuple
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -35,16 +35,14 @@ LINE = re.compile(
     r'"causes":\[((?:[1-9][0-9]{0,15}(?:,[1-9][0-9]{0,15})*)?)\],"body":"([0-9a-f]{64})"\}')
 Event = namedtuple("Event", "seq prev kind run cell causes body hash leaf")
 SEQ, COUNT, HEX = range(1, MAX_INT + 1), range(MAX_INT + 1), {n: re.compile(f"[0-9a-f]{{{n}}}") for n in (32, 64)}
-CLAIM = {**dict.fromkeys(("run", "rules", "candidate", "metric"), str), "kind": ("rate", "mean"), "k": (None, COUNT),
-         "total": (None, int, float), "n": COUNT, "planned": COUNT, "unmeasured": COUNT, "primary": bool, "tally": SEQ}
+CLAIM = {"run": str, "rules": str, "candidate": str, "metric": str, "kind": ("rate", "mean"), "k": (None, COUNT), "total": (None, int, float),
+         "n": COUNT, "planned": COUNT, "unmeasured": COUNT, "primary": bool, "tally": SEQ}
 LISTED = {"run": str, "plan": SEQ, "cells": COUNT, "purpose": (None, str), "status": (None, str),
           "reports": [SEQ], "superseded_by": [SEQ], "tainted_by": [SEQ]}
-DRAWN = {"n": COUNT, "seed": str, "drawn": [{"run": str, "cell": SEQ}]}
-TOLD = {"ask": str, "suite": str,
-        "candidates": [{"label": str, "protocol": str, "model": str, "stream?": (None, bool)}]}
-ABOUT = {"bundle": 1, "made_by": str, "asked": {"runs": [str], "events": [SEQ], "report": (None, HEX[64])},
-         "hide": [str], "reveal": (None, DRAWN), "complete": bool, "claims": [CLAIM],
-         "fixtures": [{"name": str, "freezes": [SEQ], "runs": [LISTED]}], "told": (None, {str: TOLD})}
+TOLD = {"ask": str, "suite": str, "candidates": [{"label": str, "protocol": str, "model": str, "stream?": (None, bool)}]}
+ABOUT = {"bundle": 1, "made_by": str, "asked": {"runs": [str], "events": [SEQ], "report": (None, HEX[64])}, "hide": [str], "complete": bool, "claims": [CLAIM],
+         "reveal": (None, {"n": COUNT, "seed": str, "drawn": [{"run": str, "cell": SEQ}]}), "told": (None, {str: TOLD}),
+         "fixtures": [{"name": str, "freezes": [SEQ], "runs": [LISTED]}]}
 ROW = {"line": str, "proof": [str], "body": (None, str), "salt": (None, HEX[32]), "why": str,
        "blobs": {str: {"salt": (None, HEX[32]), "file": (None, str), "why?": str}}}
 def expect(true, said):
@@ -67,18 +65,15 @@ def read_json(text, *keys, **how):  # an object with at least these keys
     json.dumps(found, ensure_ascii=False).encode()  # no half of a surrogate pair has an UTF-8 form
     expect(isinstance(found, dict) and set(keys) <= set(found), f"expected a JSON object with {', '.join(keys)}")
     return found
-def shaped(value, shape):  # whether a JSON value has a shape: exact keys (`x?` may be missing), types, ranges, patterns
+def shaped(value, shape):  # whether a JSON value has a shape: exact keys (`x?` may be missing), types, ranges, patterns; of a tuple, any
     if isinstance(shape, tuple): return any(shaped(value, each) for each in shape)
     if isinstance(shape, list): return isinstance(value, list) and all(shaped(each, shape[0]) for each in value)
     if isinstance(shape, range): return type(value) is int and value in shape
     if isinstance(shape, re.Pattern): return isinstance(value, str) and bool(shape.fullmatch(value))
-    if isinstance(shape, type): return type(value) is shape
-    if not isinstance(shape, dict): return type(value) is type(shape) and value == shape
-    if not isinstance(value, dict): return False
-    if str in shape: return all(shaped(each, shape[str]) for each in value.values())
-    fields = {key.rstrip("?"): each for key, each in shape.items()}
-    fits = set(value) <= set(fields) and all(key in value for key in shape if key[-1] != "?")
-    return fits and all(shaped(each, fields[key]) for key, each in value.items())
+    if not isinstance(shape, dict): return type(value) is shape if isinstance(shape, type) else type(value) is type(shape) and value == shape
+    fields = {key.rstrip("?"): each for key, each in shape.items() if key is not str}
+    exact = str in shape or {key for key in shape if key[-1] != "?"} <= {*value} <= {*fields} if isinstance(value, dict) else False
+    return exact and all(shaped(each, fields.get(key) or shape.get(str)) for key, each in value.items())
 def tagged(value):  # as an experiment sees it: strings s:..., numbers (read as a tuple of their token) n:...
     if isinstance(value, dict):
         return {key: tagged(value[key]) for key in sorted(value, key=lambda key: key.encode("utf-16-be"))}
@@ -173,7 +168,7 @@ AGAIN = re.compile(r"rate_limit|overloaded|error_in_200|no_choices|not_done|empt
 PATHS = {"openai": "/chat/completions", "ollama": "/api/chat", "anthropic": "/v1/messages"}
 OLLAMA_TOP = {"think", "format", "keep_alive", "tools", "logprobs", "top_logprobs", "truncate", "shift"}
 TOKENS = {"parse_int": lambda token: (token,), "parse_float": lambda token: (token,)}  # numbers as they are written
-Case = namedtuple("Case", "id line input gold own")
+STAGES, Case = ("authority", "pairwise", "rubric", "written", "manifest"), namedtuple("Case", "id line input gold own")
 def meets(text, fixture, case):  # whether a case meets KEY=VALUE or KEY!=VALUE, of texts; other conditions aren't known here: None
     found = re.fullmatch(r'\s*(id|fixture|meta\.[^=!~<>.\s]+)\s*(!?)=\s*([^="\s][^"]*?)\s*', text)
     own = {"id": case["id"], "fixture": fixture, **{f"meta.{k}": v for k, v in case.get("meta", {}).items()}}
@@ -203,9 +198,8 @@ def filled(template, fields):  # what a template makes of fields, white space ap
     return found
 class Links:  # what events say of one another, as far as it is shown (BUNDLES, Links). `weak` rests on what a redaction withholds
     def __init__(self, events, bodies, read, withheld):  # `events` by seq, in order; `read(seq, name)` gives a blob, or None
-        self.events, self.bodies, self.read, self.key = events, bodies, read, bodies.get(1, {}).get("identity_key")
-        self.problems, self.told, self.weak, self.rests, self.of = [], set(), set(), {}, defaultdict(list)
-        self.frozen, self.asked, self.scored = {}, {}, {}
+        self.events, self.bodies, self.read, self.key, self.of = events, bodies, read, bodies.get(1, {}).get("identity_key"), defaultdict(list)
+        self.problems, self.told, self.weak, self.rests, self.frozen, self.asked, self.scored = [], set(), set(), {}, {}, {}, {}
         for seq, e in events.items():
             self.of[e.kind, e.run].append(e); self.of[e.run, e.cell].append(e); below = {c for c in e.causes if c in events}
             own = [self.rests[c] for c in below if (events[c].run, events[c].cell) == (e.run, e.cell) and e.cell]
@@ -220,14 +214,12 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
     def check(self, name, e, body):
         try: getattr(self, f"hold_{name}")(e, body)
         except Exception as problem:  # noqa: BLE001  whatever a forger thought of is false, and no traceback
-            where = f" of run {e.run}" * bool(e.run) + f", cell {e.cell}" * bool(e.cell)
-            self.problems.append(f"event {e.seq}, a {e.kind}{where}: {plainly(problem)}")
+            self.problems.append(f"event {e.seq}, a {e.kind}{f' of run {e.run}' * bool(e.run)}{f', cell {e.cell}' * bool(e.cell)}: {plainly(problem)}")
     def cause(self, e, *kinds): return next((c for c in map(self.events.get, e.causes if e else ()) if c and c.kind in kinds), None)
     def body_of(self, e): return self.bodies.get(e.seq) if e else None
     def first(self, kind, run, cell=0): return self.body_of(next((e for e in self.of[run, cell] if e.kind == kind), None))
     def candidate(self, run, cell):
-        every = (self.first("plan", run) or {"candidates": ()})["candidates"]
-        return next((each for each in every if cell and each["label"] == cell["candidate"]), None)
+        return next((c for c in (self.first("plan", run) or {"candidates": ()})["candidates"] if cell and c["label"] == cell["candidate"]), None)
     def label(self, freeze):
         body = self.bodies.get(freeze, {})
         return f"{body['name']}@{body['identity']:.12}" if body.get("what") == "rules" else None
@@ -236,22 +228,20 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
             own = c.kind in CAUSED[e.kind].split() and (c.run == e.run and c.cell in (e.cell, 0) or c.kind == "freeze")
             judge, graded = (e.run, c.run) if e.kind == "cell" else (c.run, e.run)
             graded = e.kind == "reuse" or graded in (self.first("plan", judge) or {}).get("grades", [graded])
-            fits = own or (f"{e.kind} {c.kind}" in ACROSS and graded)
-            expect(fits, f"event {c.seq}, a {c.kind} of run {c.run}, cell {c.cell}, is no cause of it")
+            expect(own or f"{e.kind} {c.kind}" in ACROSS and graded, f"event {c.seq}, a {c.kind} of run {c.run}, cell {c.cell}, is no cause of it")
         for label in [self.label(seq) for seq in self.rests[e.seq] if "rules" in body]:
             expect(label in (None, body["rules"]), f"it is under {named(body.get('rules'))}, and rests on a freeze of {named(label)}")
     def hold_freeze(self, e, body):  # its file is the one of its digest; of rules the sources too, of a fixture its cases
         file, sources, ours = self.read(e.seq, "file"), json.loads(self.read(e.seq, "sources") or b"null"), self.read(e.seq, "jsonl")
         texts = "".join(f"source {name} {body['sources'][name]}\n" for name in sorted(body["sources"]))
-        whole = blake3(f"eval-ledger rules 1\nfile {body['digest']}\n{texts}".encode()).hexdigest()
-        fits = not sources or {k: blake3(text.encode()).hexdigest() for k, text in sources.items()} == body["sources"]
-        fits = fits and body["identity"] == (whole if body["what"] == "rules" else body["digest"])
-        expect(fits and (file is None or blake3(file).hexdigest() == body["digest"]), "its digest or identity isn't that of what it froze")
+        whole = blake3(f"eval-ledger rules 1\nfile {body['digest']}\n{texts}".encode()).hexdigest() if body["what"] == "rules" else body["digest"]
+        fits = whole == body["identity"] and (file is None or blake3(file).hexdigest() == body["digest"])
+        fits = fits and (not sources or {k: blake3(text.encode()).hexdigest() for k, text in sources.items()} == body["sources"])
+        expect(fits, "its digest or identity isn't that of what it froze")
         if body["what"] != "fixture": return
         found, listed = self.cases_in(file if ours is None else ours), (self.read(e.seq, "cases") or b"").decode().splitlines()
-        said = [Case(*(row[k] for k in Case._fields[:4]), None) for row in map(read_json, listed)]
-        try: theirs = self.cases_in(ours and file)
-        except (ValueError, TypeError): theirs = None  # in a form of somebody else's
+        said, theirs = [Case(*(row[k] for k in Case._fields[:4]), None) for row in map(read_json, listed)], None
+        with contextlib.suppress(ValueError, TypeError): theirs = self.cases_in(ours and file)  # unless it has a form of somebody else's
         expect(not theirs or theirs == found, "its `jsonl` has other cases than its file")
         for mine, its in itertools.zip_longest(found, said) if found and said else ():
             fits = mine and its and mine[:2] == its[:2] and (not self.key or mine[2:4] == its[2:4])
@@ -269,10 +259,10 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
         fits = fits and (not seen or seen == {"import" if body["via"] == "import" else "request"})
         expect(fits, f"two candidates have one label, a probe has many cells, or it isn't {named(body['via'])}: {named(*labels)}")
         for each in (*body["rules"], *body["fixtures"]):
-            frozen, count = self.bodies.get(each["freeze"], {}), len(self.frozen.get(each["freeze"]) or ())
-            fits = not frozen or [frozen["what"], frozen["name"].rpartition("/")[2]] == ["rules" if "label" in each else "fixture", each["name"]]
-            fits = fits and each["freeze"] in e.causes and self.label(each["freeze"]) in (None, each.get("label"))
-            fits = fits and ("cases" in each and count in (0, each["cases"]) or each.get("label") == f"{each['name']}@{each.get('identity'):.12}")
+            frozen, count, what = self.bodies.get(each["freeze"]), len(self.frozen.get(each["freeze"]) or ()), "rules" if "label" in each else "fixture"
+            fits = (not frozen or [frozen["what"], frozen["name"].rpartition("/")[2]] == [what, each["name"]]) and each["freeze"] in e.causes
+            fits = fits and self.label(each["freeze"]) in (None, each.get("label")) and (
+                count in (0, each["cases"]) if what == "fixture" else each["label"] == f"{each['name']}@{each['identity']:.12}")
             expect(fits, f"{named(each['name'])} isn't what event {each['freeze']} froze")
         for each in body["candidates"]:
             frozen = self.bodies.get(each["prompt_freeze"], {"what": "prompt", "digest": each["prompt"]})
@@ -280,19 +270,17 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
             expect(fits and self.digest_fits(body, each), f"{named(each['label'])} isn't what its digest, or its prompt's, is of")
     def stages(self, plan):  # the frozen sources of what asks and scores, by the name of the stage
         every = [json.loads(self.read(each["freeze"], "sources") or b"{}") for each in plan["rules"]]
-        names = {name: f"harness.suites.{name}" for name in ("authority", "pairwise", "rubric", "written", "manifest")}
-        return {name: some[module] for name, module in names.items() for some in every if module in some}
+        return {name: some[f"harness.suites.{name}"] for name in STAGES for some in every if f"harness.suites.{name}" in some}
     def digest_fits(self, plan, each):
         prompt, own = self.read(each["prompt_freeze"], "file") if each["prompt_freeze"] else b"", each["parameters"]
         turns = [turn for text in self.stages(plan).values() for turn in re.findall(r'turns="([^"\\]*)",', text)]
-        names, start = [name for name, value in own.items() if type(value) is int], {"candidate": ("1",)}
-        known = turns and prompt is not None and self.key and len(names) < 9
-        for ways in itertools.product((int, float), repeat=len(names)) if known else ():  # what reads 1 in a body may have been 1.0
-            numbers = {name: way(own[name]) for name, way in zip(names, ways)}  # noqa: B905  Python 3.9
-            spelt = json.loads(json.dumps({**own, **numbers, "stream": each["stream"]}), **TOKENS)
-            whole = {**start, "protocol": each["protocol"], "model": each["model"], "parameters": spelt, "prompt": prompt.decode()}
-            if each["digest"] in [digest({**whole, "turns": turn}, self.key) for turn in turns]: return True
-        self.told |= set() if known else {"that candidates are what their digests are of, where prompt or rules aren't shown"}
+        text, whole_ones = json.dumps({**own, "stream": each["stream"]}), []  # what reads 1 in a body may have been 1.0
+        json.loads(text, parse_int=whole_ones.append); known = turns and prompt is not None and self.key and len(whole_ones) < 9
+        if not known: self.told.add("that candidates are what their digests are of, where prompt or rules aren't shown")
+        for ways, turn in itertools.product(itertools.product(("", ".0"), repeat=len(whole_ones)), turns) if known else ():
+            rest = iter(ways); spelt = json.loads(text, **{**TOKENS, "parse_int": lambda token, rest=rest: (token + next(rest),)})
+            whole = {"candidate": ("1",), "protocol": each["protocol"], "model": each["model"], "parameters": spelt, "prompt": prompt.decode(), "turns": turn}
+            if each["digest"] == digest(whole, self.key): return True
         return not known
     def hold_cell(self, e, body):  # its identity follows from its other fields, and its candidate is planned
         plan, each = self.first("plan", e.run), self.candidate(e.run, body)
@@ -301,54 +289,50 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
         fits = not plan or not self.key or digest({**whole, "suite": plan["suite"], "candidate": each["digest"]}, self.key) == body["identity"]
         expect(fits, "its identity doesn't follow from its other fields")
     def hold_cells(self, e, plan):  # exactly the product of candidates, epochs and cases, each once and in its order
-        cells = self.of["cell", e.run]
-        ended = plan and (self.of["tally", e.run] or self.of["close", e.run])
+        cells, ended = self.of["cell", e.run], plan and (self.of["tally", e.run] or self.of["close", e.run])
         fits = [c.cell for c in cells] == list(range(1, len(cells) + 1)) and (not ended or len(cells) == plan["cells"])
         expect(fits, f"{len(cells)} cells stand, {plan and plan['cells']} are planned, and one is missing or there twice")
         if not plan or plan["purpose"] == "probe": return
-        sets, labels = [(each["name"], self.frozen.get(each["freeze"]) or {}) for each in plan["fixtures"]], [e["label"] for e in plan["candidates"]]
-        kept = [(name, case) for name, some in sets for case in some.values()] if all(some for _, some in sets) else None
+        sets, labels = {each["name"]: self.frozen.get(each["freeze"]) or {} for each in plan["fixtures"]}, [each["label"] for each in plan["candidates"]]
+        kept = [(name, case) for name, some in sets.items() for case in some.values()] if all(sets.values()) else None
         if kept and plan.get("filter"):
-            texts = json.loads(plan["given"])["filters"]
-            expect(" and ".join(map(str.strip, texts)) == plan["filter"], "its filter isn't the one that was given")
-            met = [[meets(text, name, case.own) if case.own else None for text in texts] for name, case in kept]
-            kept = None if any(None in some for some in met) else [each for each, some in zip(kept, met) if all(some)]  # noqa: B905
+            texts = json.loads(plan["given"])["filters"]; expect(" and ".join(map(str.strip, texts)) == plan["filter"], "its filter isn't the one given")
+            met = [(each, {meets(text, each[0], each[1].own) if each[1].own else None for text in texts}) for each in kept]
+            kept = None if any(None in some for _, some in met) else [each for each, some in met if some == {True}]
         expect(not kept or plan["limit"] is None or plan["limit"] < len(kept), "its limit leaves out nothing")
-        kept, each = kept and kept[: plan["limit"]], len(labels) * plan["epochs"]
+        kept, each, epochs = kept and kept[: plan["limit"]], len(labels) * plan["epochs"], plan["epochs"]
         size, twins, arms = len(kept) if kept else plan["cells"] // each, Counter(), defaultdict(set)
         expect(each * size == plan["cells"], f"{plan['cells']} cells are planned, and its candidates, epochs, limit and filter give {each * size}")
+        if not kept: self.told.add("which cases limit and filter keep, where these aren't shown or the condition isn't known")
         for c in [c for c in cells if c.seq in self.bodies]:
             body, (at, index) = self.bodies[c.seq], divmod(c.cell - 1, size)
-            name, case = kept[index] if kept else (body["fixture"], dict(sets).get(body["fixture"], {}).get(body["case"]))
-            want = {"candidate": labels[at // plan["epochs"]], "epoch": at % plan["epochs"], "fixture": name}
-            if case: want.update(case=case.id, input=case.input, gold=case.gold, twin=twins[at, case.input] if kept and self.key else body["twin"])
+            name, case = kept[index] if kept else (body["fixture"], sets.get(body["fixture"], {}).get(body["case"]))
+            want = {"candidate": labels[at // epochs], "epoch": at % epochs, "fixture": name, **(case._asdict() if case else {})}
+            want.update({"case": want.get("id"), "twin": twins[at, case.input]} if case and kept and self.key else {})
             twins[at, body["input"]] += 1; arms[name].add(body["arm"])
-            for key in [key for key in want if want[key] not in (None, body[key])]:
+            for key in [key for key in want if want[key] is not None and key in body and want[key] != body[key]]:
                 raise ValueError(f"cell {c.cell}, event {c.seq}, has {key} {named(body[key])}, and the plan gives {named(want[key])}")
             own = (case.own.get("meta", {}) if case and case.own and plan.get("grades") else {}).get("evidence", ())
-            rest = {int(n[0]) for n in (own if isinstance(own, list) else [own])} if own else {*c.causes} - {e.seq}
-            expect(rest == {*c.causes} - {e.seq}, f"cell {c.cell}, event {c.seq}, rests on other answers than its case")
-        self.told |= set() if kept else {"which cases limit and filter keep, where these aren't shown or the condition isn't known"}
-        given = plan.get("suite_arms") or {}
-        by_suite = [*dict.fromkeys(filter(None, (given.get(name, "") for name, _ in sets)))] == plan["arms"]
-        for name, some in arms.items():
-            fits = some <= {*(plan["arms"] or [""])} and len(some) == 1 and (not by_suite or some == {given.get(name, "")})
-            expect(fits, f"the cells of {named(name)} have arms {named(*sorted(some))}, and the plan {named(*plan['arms'])}")
+            fits = not own or {int(n[0]) for n in (own if isinstance(own, list) else [own])} == {*c.causes} - {e.seq}
+            expect(fits, f"cell {c.cell}, event {c.seq}, rests on other answers than its case")
+        by, planned = plan.get("suite_arms") or {}, plan["arms"]
+        by = by if [*dict.fromkeys(filter(None, (by.get(name, "") for name in sets)))] == planned else None
+        fits = all(len(some) == 1 and some <= {*(planned or [""])} and (by is None or some == {by.get(name, "")}) for name, some in arms.items())
+        expect(fits, f"the arms of its cells are {named(*arms.items())}, and it plans {named(*planned)}")
     def hold_request(self, e, body):  # the plan's candidate, where it is reached, is asked the frozen case
         cell, data, masked = self.body_of(self.cause(e, "cell")), self.read(e.seq, "body"), str(body.get("masked"))
         each, plan = self.candidate(e.run, cell), self.first("plan", e.run)
         if not each: self.told.add("what requests ask whose cell or plan isn't shown"); return
         accepts = [self.body_of(a) or {"after": "", "component": "?"} for a in self.of["accept", e.run] if a.seq < e.seq]
-        bases = [each["base_url"], *(a["after"] for a in accepts if a["component"] != "code")]
-        cut, path = -1 if "'url" in masked else None, PATHS.get(each["protocol"])
-        fits = not (path and all(bases)) or place(body["url"])[:cut] in [place(base, path)[:cut] for base in bases]
+        bases, path = [each["base_url"], *(a["after"] for a in accepts if a["component"] != "code")], PATHS.get(each["protocol"])
+        at = -1 if "'url" in masked else None
+        fits = not (path and all(bases)) or place(body["url"])[:at] in [place(base, path)[:at] for base in bases]
         fits = fits and (body["method"] == "POST" if path else (body["method"], body["url"]) == ("EXEC", "command:"))
         expect(fits, f"it goes to {named(body['url'])}, and the plan's {named(each['label'])} is at {named(*bases)}")
-        if data is None or "'body" in masked or not path:
-            self.told.add("what requests ask that aren't shown, go to a program, or have masked places"); return
-        sent, every = json.loads(data), {one["name"]: self.frozen.get(one["freeze"]) or {} for one in plan["fixtures"]}
-        case = every.get(cell["fixture"], {}).get(cell["case"])
-        given, want, rest = case.own["input"] if case and case.own else None, fields_of(each), {"stream": False, **sent}
+        if not path or data is None or "'body" in masked: self.told.add("what requests ask that aren't shown, go to a program, or are masked"); return
+        sent, sets = json.loads(data), {one["name"]: self.frozen.get(one["freeze"]) or {} for one in plan["fixtures"]}
+        case, want, rest = sets.get(cell["fixture"], {}).get(cell["case"]), fields_of(each), {"stream": False, **sent}
+        given = case.own["input"] if case and case.own else None
         own = given if isinstance(given, dict) else {}
         free = {"messages", *({"tools", "response_format"} & set(own)), *(["system"] if each["protocol"] == "anthropic" else [])}
         for name in [name for name in {*want, *rest} - free if rest.get(name) != want.get(name)]:
@@ -366,8 +350,7 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
         if stage == "authority": shown += re.findall(r"(?m)^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(\S.*)$", own["text"])
         fits = said == parts[0] if len(parts) == 1 else said.startswith(parts[0]) and said.endswith(parts[-1])
         for part in parts: at = said.find(part, at) + len(part) if at >= 0 and part in said[at:] else -1
-        fits = fits and at >= 0 and all(squeezed(each) in said for each in shown)
-        expect(fits, f"it asks {named(said[:80])}, which the frozen prompt doesn't make of its case")
+        expect(fits and at >= 0 and all(squeezed(one) in said for one in shown), f"it asks {named(said[:80])}, which prompt and case don't make")
     def said(self, e):  # the text of a whole reply of status 200; None where there is none, or it can't be told
         e = self.cause(e, "response") if e and e.kind == "reuse" else e
         body = self.body_of(e) if e and e.kind == "response" else None
@@ -377,59 +360,53 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
             message = (reply.get("choices") or [{}])[0].get("message") or reply.get("message") or reply
             return "" if "error" in reply or reply.get("done") is False else "".join(texts_of(message.get("content")))
         except (ValueError, AttributeError, TypeError, LookupError, RecursionError): return None
-    def hold_attempts(self, plan, body):  # in order, one answer each; again for a reason only; none after a close
+    def hold_attempts(self, plan, body):  # in order, one end each; again for a reason only; none of a closed run
         labels, recorded = {each["label"] for each in body["rules"]} if body else set(), (body or {}).get("suite_arms") is not None
         ends = [c for c in self.events.values() if c.run == plan.run and c.kind in ("close", "resume")]
         for c in self.of["cell", plan.run]:
             count, request, answer, fault, scored = 0, None, None, None, {}
             for e in [e for e in self.of[plan.run, c.cell] if e.kind != "cell"]:
-                said, last, mine = self.bodies.get(e.seq, {}), next((c for c in reversed(ends) if c.seq < e.seq), None), self.cause(e, "request")
-                fits, why = True, f"cell {e.cell}, event {e.seq}, a {e.kind}: "
+                said, last, mine, fits = self.bodies.get(e.seq, {}), next((c for c in reversed(ends) if c.seq < e.seq), None), self.cause(e, "request"), True
                 if e.kind in ("request", "response", "wait", "reuse") and last and last.kind == "close":
-                    expect(not recorded and (e.kind == "request" or request and request.seq > last.seq), f"{why}the run was closed by event {last.seq}")
+                    fits = not recorded and (e.kind == "request" or request and request.seq > last.seq)
                 if e.kind == "request":
-                    fits = (not request or answer or fault) and said.get("attempt", count) == count and not said.get("turn")
-                    expect(fits, f"{why}it is attempt {said.get('attempt')}, after {count} others, or one of them is open")
-                    fits = (scored or not self.said(answer)) and {*scored.values()} <= {"unmeasured"}
-                    expect(fits, f"{why}it asks again, and event {answer and answer.seq} could be read")
+                    fits = fits and (not request or answer or fault) and said.get("attempt", count) == count and not said.get("turn")
+                    fits = fits and (scored or not self.said(answer)) and {*scored.values()} <= {"unmeasured"}
                     count, request, answer, fault = count + 1, e, None, None
                 elif e.kind in ("response", "fault") and said.get("attempt", 0) is not None and not self.cause(e, "import"):
-                    asked = self.bodies.get(mine.seq, {}) if mine else {}
-                    fits = (e.kind == "fault" if not mine else mine is request) and not fault and (not answer or (
-                        e.kind == "fault" and answer.seq in e.causes)) and (not asked or not said or asked["attempt"] == said["attempt"])
-                    expect(fits, f"{why}it isn't the one end of the last request, event {request and request.seq}")
+                    asked, cut = self.bodies.get(mine.seq, {}) if mine else {}, e.kind == "fault" and answer and answer.seq in e.causes
+                    fits = fits and (mine is request if mine else e.kind == "fault") and not fault and (not answer or cut)
+                    fits = fits and (not asked or not said or asked["attempt"] == said["attempt"])
                     answer, fault, count = (e, None, count) if e.kind == "response" else (answer, e, count + (not mine))
-                elif e.kind == "reuse": expect(not answer and not request, f"{why}there is an answer already"); answer = e
+                elif e.kind == "reuse": fits, answer = fits and not answer and not request, e
                 elif e.kind == "wait" and said:
-                    status, other = (self.bodies.get(x.seq, {}) if x else {} for x in (answer, fault))
-                    fits = AGAIN.fullmatch(said["why"]) and not self.said(answer) and said["attempt"] == count - 1
-                    fits = fits and (said["why"][:5] != "http_" or said["why"][5:] == str(status.get("status", said["why"][5:])))
-                    fits = fits and (answer or said["why"] == other.get("reason", said["why"]))
-                    expect(fits, f"{why}{named(said['why'])} isn't why it is asked again")
-                elif e.kind == "parse": expect(not answer or answer.seq in e.causes, f"{why}it doesn't read the last answer")
+                    status, why = (self.body_of(answer) or {}).get("status"), said["why"]
+                    fits = fits and AGAIN.fullmatch(why) and not self.said(answer) and said["attempt"] == count - 1
+                    fits = fits and why in (f"http_{status or why[5:]}", why * (why[:5] != "http_"))
+                    fits = fits and (answer or why == (self.body_of(fault) or {}).get("reason", why))
+                elif e.kind == "parse": fits = not answer or answer.seq in e.causes
                 elif e.kind == "score" and said.get("rules") in labels: scored[said["rules"]] = said["outcome"]
+                at = ", ".join(f"event {each.seq}" for each in (request, answer, fault, last) if each)
+                expect(fits, f"cell {e.cell}: event {e.seq}, a {e.kind}, is out of place, twice, or without a reason, after {at}")
     def hold_parse(self, e, body):
         found, plan = self.cause(e, "response", "reuse", "import"), self.first("plan", e.run)
         said = self.said(found) if body["status"] == "parsed" and plan and plan["ask"] == "text" and body["value"] else None
-        fits = found and (said is None or json.loads(body["value"]) in said)
-        expect(fits, f"it reads {named(body['value'])}, which event {found and found.seq} doesn't say")
+        expect(found and (said is None or json.loads(body["value"]) in said), f"it reads {named(body['value'])}, which event {found and found.seq} doesn't say")
     def hold_score(self, e, body):  # it follows from what was read; readings alike of one case are scored alike
         confirm, other, cell = self.cause(e, "confirm"), self.cause(e, "score"), self.body_of(self.cause(e, "cell"))
-        parse, grade = self.cause(e, "parse") or self.cause(confirm, "parse"), self.body_of(other)
-        read, measured = self.body_of(parse), body["outcome"] != "unmeasured"
+        parse, grade, measured = self.cause(e, "parse") or self.cause(confirm, "parse"), self.body_of(other), body["outcome"] != "unmeasured"
         fits = not other or any({*c.causes} & {*e.causes} for c in self.of[other.run, other.cell] if c.kind == "cell")
         expect(fits and (not grade or {**grade, "rules": ""} == {**body, "rules": ""}), f"event {other and other.seq} gave its answer another grade")
         fits = (not measured or parse or other) and (not parse or self.rests[e.seq]) and {*body["metrics"]} <= {*body["applies"]}
         fits = fits and (body["reason"] != "not_asked" or not any(c.kind in ("response", "reuse") and c.seq < e.seq for c in self.of[e.run, e.cell]))
-        expect(fits, "it rests on no reading, has figures that don't apply, or denies an answer")
+        expect(fits, "it rests on no reading, has figures that don't apply, or denies an answer"); read = self.body_of(parse)
         if not read or not cell: return
         unread = [body[k] for k in ("outcome", "status", "reason")] == ["unmeasured", read["status"], read["reason"]]
         fits = unread if read["status"] != "parsed" else measured or body["status"] == "error"
         expect(fits, f"event {parse.seq} was read as {read['status']}, and it says {named(body['outcome'], body['status'])}")
-        value = self.read(parse.seq, "value") if read["value"] is None else read["value"]
-        same = repr([sorted(self.rests[e.seq]), cell["input"], cell["gold"], value, *map(read.get, ("flags", "span", "reason")),
-                     *map((self.body_of(confirm) or {}).get, ("findings", "rejections"))])
-        first = self.scored.setdefault(same, (e.seq, content := [body[name] for name in ("outcome", "metrics", "applies", "value")]))
+        value, claims = self.read(parse.seq, "value") if read["value"] is None else read["value"], self.body_of(confirm) or {}
+        same = sorted(self.rests[e.seq]), cell["input"], cell["gold"], value, *(read[k] for k in ("flags", "span", "reason")), claims.get("findings"), claims.get("rejections")
+        first = self.scored.setdefault(repr(same), (e.seq, content := [body[name] for name in ("outcome", "metrics", "applies", "value")]))
         expect(first[1] == content, f"event {first[0]} scores the same reading of the same case otherwise")
     def hold_counts(self, e, plan):  # plan, tallies and closes count the run's own scores
         last, tallies, mine = defaultdict(dict), {}, {kind: self.of[kind, e.run] for kind in ("cell", "score", "tally", "close")}
@@ -439,23 +416,23 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
         for c in sorted(itertools.chain(*mine.values()), key=lambda c: c.seq):
             body, where = self.bodies.get(c.seq, {}), f"event {c.seq}, a {c.kind}, says "
             if c.kind == "score": last[body["rules"]][c.cell] = body
-            elif c.kind == "tally" and body:
-                scores, label, metrics = last[body["rules"]], body["rules"], planned.get(body["rules"])
+            elif c.kind == "tally":
+                scores, label = last[body["rules"]], body["rules"]
                 tallies[label], ends = body["outcomes"], Counter(each["outcome"] for each in scores.values())
                 fits = ends == Counter({k: n for k, n in body["outcomes"].items() if n}) and len(scores) == len(whose)
                 fits = fits and self.label(body["freeze"]) in (None, label) and {body["freeze"], e.seq} <= {*c.causes}
                 expect(fits, f"{where}{body['outcomes']} under {named(label)}, and the scores are {dict(ends)}, or the rules others")
                 counts = Counter((whose[cell], name) for cell, each in scores.items() for name in each["applies"])
-                rows, said = [(row["candidate"], row["metric"]) for row in body["metrics"]], {each["name"]: each["planned"] for each in metrics or ()}
-                names = [*said] if metrics is not None else [*dict.fromkeys(name for _, name in rows)]
+                rows, said = [(row["candidate"], row["metric"]) for row in body["metrics"]], {each["name"]: each["planned"] for each in planned.get(label, ())}
+                names = [*said] if label in planned else [*dict.fromkeys(name for _, name in rows)]
                 expect(rows == [(each, name) for each in labels for name in names], f"{where}figures of others than are planned")
                 for row, which in zip(body["metrics"], rows):  # noqa: B905  Python 3.9
                     fits = (row["k"] or 0) <= row["n"] <= row["planned"] == counts[which] == said.get(which[1], counts[which])
                     expect(fits, f"{where}{row['n']} of {row['planned']}; {said.get(which[1])} are planned, {counts[which]} scored: {named(*which)}")
             elif c.kind == "close" and body and plan["purpose"] != "probe":
-                every = {cell: [last[label].get(cell, {"status": "error"})["status"] for label in planned] for cell in range(1, plan["cells"] + 1)}
-                asked = {cell for cell, some in every.items() if {*some} != {"not_asked"}} - {each.cell for each in self.of["reuse", e.run]}
-                failed = any({*some} & {"error", "not_asked", "fate_unknown"} for some in every.values())
+                every = [(cell, {last[label].get(cell, {"status": "error"})["status"] for label in planned}) for cell in range(1, plan["cells"] + 1)]
+                asked = {cell for cell, some in every if some != {"not_asked"}} - {each.cell for each in self.of["reuse", e.run]}
+                failed = any(some & {"error", "not_asked", "fate_unknown"} for _, some in every)
                 ends = "incomplete" if failed else "partial" if plan["limit"] is not None or plan.get("filter") else "complete"
                 want = [plan["cells"], len(asked), {label: tallies.get(label) for label in planned}]
                 fits = [body[k] for k in ("planned", "asked", "outcomes")] == want and body["status"] in (ends, "interrupted", "aborted")
@@ -474,12 +451,11 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
         file, head = self.read(e.seq, "file"), self.events.get(body["size"])
         fits = (file is None or blake3(file).hexdigest() == body["digest"]) and (not head or head.hash == body["head"]) and body["size"] < e.seq
         expect(fits, "its file or its head isn't the one that it says")
-        for each in [one for one in body["figures"] if isinstance(one, dict) and one.get("kind") in ("rate", "mean")]:
-            if each["tally"] not in self.bodies or any(each["tally"] < c.seq < e.seq for c in self.of["score", each["run"]]): continue
+        for each in [one for one in body["figures"] if isinstance(one, dict) and one.get("kind") in ("rate", "mean") and one["tally"] in self.bodies]:
+            if any(each["tally"] < c.seq < e.seq for c in self.of["score", each["run"]]): continue
             tally, line = self.bodies[each["tally"]], self.events[each["tally"]]
-            rows = [row for row in tally.get("metrics", ()) if all(row[k] == each.get(k) for k in ("candidate", "metric"))]
-            fits = (line.kind, line.run, tally["rules"]) == ("tally", each["run"], each["rules"]) and len(rows) == 1
-            fits = fits and all(rows[0][k] == each[k] for k in ("kind", "n", "planned")) and each["k"] in (None, rows[0]["k"])
+            rows = [row for row in tally.get("metrics", ()) if all(row[k] == each.get(k) for k in ("candidate", "metric", "kind", "n", "planned"))]
+            fits = (line.kind, line.run, tally["rules"]) == ("tally", each["run"], each["rules"]) and len(rows) == 1 and each["k"] in (None, rows[0]["k"])
             expect(fits, f"it says {each.get('k')}/{each.get('n')}, and event {line.seq} doesn't")
 class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is proved, `told` is only said
     def __init__(self, path):  # members in their order, none twice, of sizes that can be borne
