@@ -161,7 +161,8 @@ def check_form(archive, size):  # members abut, each is just its packed bytes, n
 CAUSED = {  # of what kinds an event's causes are; they are of its own run, and of its own cell or of none
     "plan": "freeze lookup", "cell": "plan", "request": "cell", "response": "request", "wait": "request response fault", "parse":
     "freeze response reuse import", "fault": "cell request response import freeze reuse", "reuse": "cell", "import": "plan cell import",
-    "confirm": "parse", "score": "freeze cell parse confirm fault response reuse import request", "tally": "freeze plan", "close": "plan tally"}
+    "confirm": "parse", "score": "freeze cell parse confirm fault response reuse import request", "tally": "freeze plan", "close": "plan tally",
+    "accept": "plan resume", "resume": "plan close lookup"}
 ACROSS = "score score, tally tally, reuse response, cell response, cell import, cell reuse"  # where a cause may be of another run
 AGAIN = re.compile(r"rate_limit|overloaded|error_in_200|no_choices|not_done|empty_body|invalid_utf8|decode_(cut|failed)|short_body|stream_cut"
                    r"|dns|connect\w+|tls|timeout|protocol|command_failed|http_(408|409|425|429|499|5(?!01|05|11)\d\d)")  # asked again for these
@@ -376,7 +377,7 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
                 elif e.kind in ("response", "fault") and said.get("attempt", 0) is not None and not self.cause(e, "import"):
                     asked, cut = self.bodies.get(mine.seq, {}) if mine else {}, e.kind == "fault" and answer and answer.seq in e.causes
                     fits = fits and (mine is request if mine else e.kind == "fault") and not fault and (not answer or cut)
-                    fits = fits and (not asked or not said or asked["attempt"] == said["attempt"])
+                    fits = fits and (not asked or not said or asked["attempt"] == said["attempt"]) and not (cut and (self.body_of(answer) or {}).get("whole"))
                     answer, fault, count = (e, None, count) if e.kind == "response" else (answer, e, count + (not mine))
                 elif e.kind == "reuse": fits, answer = fits and not answer and not request, e
                 elif e.kind == "wait" and said:
