@@ -151,7 +151,7 @@ def asked_after_the_close(story: Retold) -> Pair:
     return facts[0], close
 
 
-@forgery("wait.why", "resumed")
+@forgery("wait.why", "resumed", unseen="verify.py")
 def waited_for_another_reason(story: Retold) -> Pair:
     """A wait gives another reason than the reply that was waited for."""
     wait = story.last("wait")

@@ -17,7 +17,7 @@ def accepted_what_never_stood(story: Retold) -> Pair:
     return accept, story.one("plan")
 
 
-@forgery("request.again", "retried")
+@forgery("request.again", "retried", unseen="verify.py")
 def resumed_for_something_else(story: Retold) -> Pair:
     """A resume that asked cut answers again says that it asked for none."""
     resume = story.one("resume")
