@@ -17,8 +17,8 @@ Forge = Callable[[Retold], tuple[Fact, Fact]]
 class Forgery:
     """One row. `link` names a row of the table of links, `base` an honest ledger of tests.forgeries.bases.
 
-    `unseen` are holders who aren't shown what is false, since what nobody asked for is in no bundle and beside no number,
-    and who hold only a part of the link.
+    `unseen` are holders who hold only a part of the link, or aren't shown what is false: what nobody asked for is in no
+    bundle and beside no number.
     """
 
     name: str
