@@ -25,7 +25,7 @@ from harness._rules import RuleSet
 from harness._spend import spend_of
 from harness._study import studies
 from harness._thaw import thaw_rules
-from ledger import Ledger, LedgerError, as_of, over_views
+from ledger import Ledger, LedgerError, as_of, over_views, refuse_newer
 
 __all__ = [
     "GONE", "RENDERER", "REPORT_FORMAT", "REPORT_VERSION", "AsOf", "Data", "collect", "lead", "with_intervals",
@@ -122,8 +122,9 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
     """Everything that a report of `run` says, as of event `size`; `rules` keeps only the rule sets it names.
 
     Plain JSON data with a fixed order of keys and rows. Raises UsageError when the run had no plan then, for a probe,
-    and for a rule set that had not been applied to it.
+    and for a rule set that had not been applied to it; Refused where a newer release wrote what would be counted.
     """
+    refuse_newer(ledger, run)
     then = AsOf(ledger, size)
     found = then.rows(_RUN, (run,))
     if not found:

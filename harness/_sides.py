@@ -14,7 +14,7 @@ from typing import Literal
 
 from harness._errors import UsageError
 from harness._fingerprint import plan_of
-from ledger import Ledger, NotFound, find_run, over_views
+from ledger import Ledger, NotFound, find_run, over_views, refuse_newer
 from ledger.kinds import Plan
 
 __all__ = ["Duel", "Side", "name_duels", "named_labels"]
@@ -77,7 +77,7 @@ def name_duels(ledger: Ledger, a: str, b: str | None = None, rules: Sequence[str
 def named_labels(ledger: Ledger, text: str) -> tuple[str, list[str]]:
     """The run that RUN or RUN@CANDIDATE names, and the labels of the candidates that it leaves.
 
-    Raises UsageError and NotFound as `name_duels` does.
+    Raises UsageError, NotFound and Refused as `name_duels` does.
     """
     found = _named(ledger, text)
     return found.run, found.labels
@@ -106,6 +106,7 @@ def _measured(ledger: Ledger, run: str, candidate: str | None) -> _Named:
     plan = plan_of(ledger, run)
     if plan.purpose == "probe":
         raise UsageError(f"{run} is a probe, which no scoreboard counts; `ledger log --run {run}` shows it")
+    refuse_newer(ledger, run)
     return _Named(run, plan, candidate)
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ledger._import import Imported, import_full
     from ledger._lineage import Category, Superseded, supersede
     from ledger._lock import hold_run, run_is_held
+    from ledger._newer import refuse_newer
     from ledger._open import open
     from ledger._resting import not_reproducible
     from ledger._runs import find_run, find_tagged, run_status
@@ -105,6 +106,7 @@ __all__ = [
     "open",
     "over_views",
     "printable",
+    "refuse_newer",
     "run_is_held",
     "run_status",
     "runs_set_aside",
@@ -133,6 +135,7 @@ _HOMES = {
     "_import": ("Imported", "import_full"),
     "_lineage": ("Category", "Superseded", "supersede"),
     "_lock": ("hold_run", "run_is_held"),
+    "_newer": ("refuse_newer",),
     "_open": ("open",),
     "_resting": ("not_reproducible",),
     "_runs": ("find_run", "find_tagged", "run_status"),

@@ -6,7 +6,7 @@ by the append, which salts and hashes each blob. Old versions of a body (`schema
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from ledger._canonical import load
 from ledger._errors import BadBody, NotFound
@@ -142,7 +142,10 @@ def parse_body(kind: str, text: str) -> Body:
         raise NotFound(f"the kind {kind!r} is not one this release knows; a newer one wrote it")
     from pydantic import ValidationError
 
-    load(text.encode("utf-8"))
+    value = load(text.encode("utf-8"))
+    version = cast("dict[str, Any]", value).get("schema") if isinstance(value, dict) else None
+    if isinstance(version, int) and version > model.latest():
+        raise BadBody(f"{kind}: schema {version} is newer than {model.latest()}, the last that this release knows")
     try:
         return model.model_validate_json(text)
     except ValidationError as problem:

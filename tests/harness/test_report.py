@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from harness._compare import compare
 from harness._report import RunReport, StandingReport, read_report, read_standing, render_report, render_standing
-from ledger import Draft
+from ledger import Draft, Ledger, Refused
 from ledger.kinds import Clear, Supersede, Taint, Target
+from tests.ledger.ledgers import drop_guards, rehash
 from tests.ledger.lineages import CANDIDATES, RULES, RUNS, Lineage, make_lineage
 
 A, B = RUNS
@@ -54,6 +58,34 @@ def test_a_superseded_run_shows_its_numbers_marked_with_its_successor(lineage: L
     assert f"SUPERSEDED {how} (event {seq}, parser): read [b]wrongly[/b]" in text
     assert text.count("[superseded]") == len(CANDIDATES) * len(RULES)
     assert read_report(lineage.ledger, B).as_json()["superseded"] is False
+
+
+def raise_schema(path: Path, kind: str, schema: int) -> int:
+    """Have the newest event of a kind be of another schema, as a newer release would have written it; its seq."""
+
+    def change(connection: sqlite3.Connection) -> None:
+        texts = drop_guards(connection)
+        connection.execute("UPDATE events SET body = json_set(body, '$.schema', ?) WHERE seq = ?", (schema, seq))
+        rehash(connection, seq)
+        for text in texts:
+            connection.execute(text)
+
+    with closing(sqlite3.connect(path)) as connection, connection:
+        (seq,) = connection.execute("SELECT max(seq) FROM events WHERE kind = ?", (kind,)).fetchone()
+        change(connection)
+    return int(seq)
+
+
+@pytest.mark.parametrize(("kind", "schema"), [("score", 2), ("cell", 3), ("freeze", 2)])
+def test_no_number_is_made_of_what_a_newer_release_wrote(lineage: Lineage, kind: str, schema: int) -> None:
+    read_report(lineage.ledger, B)
+    seq = raise_schema(lineage.ledger.path, kind, schema)
+    with Ledger.open(lineage.ledger.path, read_only=True) as ledger:
+        said = f"event {seq} is a {kind} of schema {schema}.*use that release"
+        with pytest.raises(Refused, match=said):
+            read_report(ledger, B)
+        with pytest.raises(Refused, match=said):
+            compare(ledger, B, A)
 
 
 def test_a_taint_marks_just_the_numbers_that_rest_on_it_until_it_is_cleared(lineage: Lineage) -> None:

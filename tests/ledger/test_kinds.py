@@ -159,6 +159,13 @@ def test_verify_knows_which_kinds_can_hold_a_number_that_needs_the_exact_way(kin
     assert any(map(_may_hold_floats, nodes)) == (kind.encode() in MAY_HOLD_FLOATS)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_body_of_a_newer_schema_is_not_read_even_where_it_would_fit(kind: str) -> None:
+    newer = KINDS[kind].latest() + 1
+    with pytest.raises(BadBody, match=f"schema {newer} is newer than {newer - 1}"):
+        parse_body(kind, canonical(stored(kind) | {"schema": newer}).decode())
+
+
 def _as_schema_1(kind: str) -> dict[str, Any]:
     model = KINDS[kind]
     return {key: item for key, item in stored(kind).items() if key not in model.since} | {"schema": 1}
