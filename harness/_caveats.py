@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness._contradicted import contradicted, contradiction_words
+from harness._contradicted import doubts
 from harness._fingerprint import case_set, plan_of, resolved_models
 from harness._history import read_history
 from harness._replaced import replaced, replaced_words
@@ -24,8 +24,7 @@ def caveats(ledger: Ledger, run: str, candidate: str, rules: Sequence[str]) -> l
     """The sentences for one candidate of a run under rule sets of these labels, the gravest first."""
     plan = plan_of(ledger, run)
     standing = standing_of(ledger, run)
-    broken = contradicted(ledger, run)
-    said = [] if broken is None else [contradiction_words(broken)]
+    said = list(dict.fromkeys(doubts(ledger, run, candidate, rules)))
     if standing.superseded is not None:
         how = f"by {standing.by}" if standing.by else "without a successor"
         said.append(f"SUPERSEDED {how} (event {standing.superseded}, {standing.category}): {standing.reason}")

@@ -5,15 +5,16 @@ The words that stand beside such figures, wherever they are shown, are made here
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from harness.links import held_on_read
-from ledger import Ledger
+from ledger import Ledger, over_views
 
-__all__ = ["contradicted", "contradiction_words", "held_words", "holds"]
+__all__ = ["contradicted", "contradiction_words", "doubts", "held_words", "holds"]
 
 _SHOWN = 3
+_UNHELD = over_views("SELECT rules, held, held_why FROM scoreboard WHERE run = ? AND candidate = ? AND NOT held")
 
 
 def contradicted(ledger: Ledger, run: str, size: int | None = None) -> dict[str, Any] | None:
@@ -45,3 +46,11 @@ def held_words(row: Mapping[str, Any]) -> str:
 def holds(data: Mapping[str, Any]) -> bool:
     """Whether nothing contradicts the figures of a report's data."""
     return "contradicted" not in data and not any(held_words(row) for row in data["scoreboard"])
+
+
+def doubts(ledger: Ledger, run: str, candidate: str, rules: Collection[str]) -> list[str]:
+    """What contradicts a candidate's figures under rule sets of these labels, in sentences."""
+    broken = contradicted(ledger, run)
+    said = [] if broken is None else [contradiction_words(broken)]
+    rows = [row for row in ledger.rows(_UNHELD, (run, candidate)) if row["rules"] in rules]
+    return said + [f"{candidate} under {row['rules']} {held_words(row)}" for row in rows]

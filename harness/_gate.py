@@ -22,6 +22,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from harness._compare import Compared, compare
+from harness._contradicted import doubts
 from harness._contrast import Contrast
 from harness._errors import UsageError
 from harness._gate_named import find_against
@@ -221,6 +222,8 @@ def _set_aside(ledger: Ledger, side: Side) -> str:
         return f"run {side.run} was superseded (event {standing.superseded})"
     if standing.taints_number(side.candidate, side.rules):
         return f"the numbers of run {side.run} rest on what event {standing.taints[0].taint} taints"
+    if doubts(ledger, side.run, side.candidate, [side.rules]):
+        return f"the numbers of run {side.run} don't hold: the ledger's own events contradict them"
     return ""
 
 

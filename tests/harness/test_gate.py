@@ -18,7 +18,7 @@ from harness._gate_file import gate_markdown, junit
 from harness._gate_named import find_against, read_margin
 from harness._noninferior import paired_interval, tango
 from ledger import Draft, Ledger, NotFound
-from ledger.kinds import Plan, Supersede, Taint, Target
+from ledger.kinds import Cell, Plan, Supersede, Taint, Target
 from tests.harness.scored import NEGATIVE, case_line, scored_run, suite_here
 
 MANY = [f"c{number}" for number in range(60)]
@@ -224,6 +224,16 @@ def test_each_candidate_is_held_against_its_namesake_and_one_without_is_no_pass(
     }  # fmt: skip
     assert any("has c/z too" in each for each in found.warnings)
     assert held(ledger, f"{run}@a/x", base).exit_status == 0
+
+
+def test_no_pass_rests_on_numbers_that_the_ledger_contradicts(ledger: Ledger) -> None:
+    before, after = (scored_run(ledger, {"a/x": told(60)}) for _ in range(2))
+    assert only(held(ledger, after, before)).outcome == "pass"
+    body = ledger.rows("SELECT body FROM main.events WHERE run = ? AND kind = 'cell' AND cell = 1", (after,))[0]["body"]
+    ledger.append(Draft(Cell.model_validate_json(body), run=after, cell=61))
+    result = only(held(ledger, after, before))
+    assert result.outcome == "inconclusive"
+    assert f"the numbers of run {after} don't hold" in result.why
 
 
 def test_no_pass_rests_on_what_was_superseded_or_tainted(ledger: Ledger) -> None:
