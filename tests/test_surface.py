@@ -50,11 +50,15 @@ def test_help_loads_nothing_heavy(command: str) -> None:
     assert done.stdout.strip().endswith("HEAVY []"), done.stdout[-300:]
 
 
+STANDS_ALONE = ROOT / "ledger" / "bundle" / "verify.py"
+"""Goes into every bundle by itself, so it can't be several: a page that is to be read by people as a whole."""
+
+
 def test_no_module_is_longer_than_one_room() -> None:
     long = {
         str(path.relative_to(ROOT)): count
         for package in ("ledger", "harness", "tests", "bench")
         for path in (ROOT / package).rglob("*.py")
-        if (count := len(path.read_text("utf-8").splitlines())) > 500
+        if (count := len(path.read_text("utf-8").splitlines())) > (760 if path == STANDS_ALONE else 500)
     }
     assert long == {}
