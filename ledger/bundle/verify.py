@@ -385,7 +385,7 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
                     fits = fits and AGAIN.fullmatch(why) and not self.said(answer) and said["attempt"] == count - 1
                     fits = fits and why in (f"http_{status or why[5:]}", why * (why[:5] != "http_"))
                     fits = fits and (answer or why == (self.body_of(fault) or {}).get("reason", why))
-                elif e.kind == "parse": fits = not answer or answer.seq in e.causes
+                elif e.kind == "parse": fits = not answer or answer.seq in e.causes and bool(fault or (self.body_of(answer) or {}).get("whole", True))
                 elif e.kind == "score" and said.get("rules") in labels: scored[said["rules"]] = said["outcome"]
                 at = ", ".join(f"event {each.seq}" for each in (request, answer, fault, last) if each)
                 expect(fits, f"cell {e.cell}: event {e.seq}, a {e.kind}, is out of place, twice, or without a reason, after {at}")
