@@ -20,7 +20,7 @@ from harness._tally import tally_draft
 from harness.engines import expected_body, expected_url, request_bytes
 from harness.parse import Wire
 from ledger import Draft, Event, Ledger, new_run_id
-from ledger.kinds import Close, Fault, Request, Response, Score, Tally
+from ledger.kinds import Close, Fault, Request, Response, Resume, Score, Tally
 from tests.harness.test_run import perfect
 
 __all__ = [
@@ -141,6 +141,9 @@ def answer(ledger: Ledger, made: Answered, cell: int, what: object, *, closed: b
 
 def ask_again(ledger: Ledger, made: Answered, cell: int, what: object, attempt: int = 1) -> None:
     """Another attempt of a cell, as a resume makes it, and a new tally."""
+    closes = [event.seq for event in ledger.events(kind="close", run=made.run)]
+    resume = Resume(retry=[], accept=[], reason="")
+    ledger.append(Draft(resume, run=made.run, causes=[made.planned.plan, *closes[-1:]]))
     answer(ledger, made, cell, what, attempt=attempt)
     close(ledger, made)
 

@@ -148,7 +148,7 @@ def test_an_honest_run_has_no_mark_anywhere(honest: Path, capsys: pytest.Capture
     data = data_of(honest)
     assert "contradicted" not in data and not any("held" in row for row in data["scoreboard"])
     assert cli("report", "latest", "--db", honest) == 0
-    assert "hold" not in capsys.readouterr().out
+    assert "DON'T HOLD" not in capsys.readouterr().out
     db = tmp_path / "ledger.db"
     Retold(honest).write(db)
     assert check_file(db, written(db, tmp_path / "report.md").path).verdict == "reproduces"

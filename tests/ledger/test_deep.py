@@ -33,7 +33,7 @@ def test_each_installed_check_is_asked_in_order_of_its_name(ledger: Ledger, monk
     found = deep.run_deep(ledger)
     assert list(found) == ["a", "b"]
     assert found["a"].as_json("a") == {
-        "name": "a", "ok": False, "sentence": "event 2 is the last", "lines": ["\x1b[31mred"],
+        "name": "a", "ok": False, "whole": True, "sentence": "event 2 is the last", "lines": ["\x1b[31mred"],
     }  # fmt: skip
 
 

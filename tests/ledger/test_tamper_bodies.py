@@ -103,7 +103,7 @@ def test_a_number_or_key_that_orjson_would_let_pass_is_named(
         (seq,) = connection.execute("SELECT seq FROM events WHERE kind = ?", (kind,)).fetchone()
     verdict = tamper(original, copy, lambda db: rewritten(db, seq, body))
     if b'"schema":2' in body:  # in UTF-16 order, and of a newer schema: the form is right
-        assert verdict.verdict == "CONSISTENT"
+        assert verdict.verdict == "NOT FULLY CHECKED"
         return
     assert (verdict.verdict, verdict.first_bad_seq) == ("TAMPERED", seq)
     assert [problem.what for problem in verdict.problems] == ["the body's form"]
