@@ -16,7 +16,7 @@ from ledger._event import hash_of
 
 __all__ = ["RELEASE", "Objects", "format_objects", "install", "install_release", "release_objects", "stored_objects"]
 
-RELEASE = 7
+RELEASE = 8
 """The release of views and indexes that this package writes."""
 
 _FORMAT_FILES = ("tables.sql", "guards.sql")
