@@ -18,12 +18,13 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from harness._faults import classify, describe, framing
+from harness._identity import tools_digest
 from harness._outcomes import Status, reason
 from harness._recode import mask_body
 from harness._secrets import Secrets
 from harness.parse import Wire
 from ledger import Draft, Earlier, Event, LedgerError
-from ledger.kinds import Fault, Request, Response
+from ledger.kinds import Fault, Genesis, Request, Response
 
 __all__ = ["MAX_RESPONSE", "AppendSink", "Exchange", "Incoming", "Outgoing", "Place", "Recorder"]
 
@@ -37,6 +38,11 @@ _MAX_DETAIL = 400
 
 class AppendSink(Protocol):
     """What the recorder needs of a ledger."""
+
+    @property
+    def genesis(self) -> Genesis:
+        """Whose key digests are keyed with."""
+        ...
 
     async def append_async(self, *drafts: Draft) -> list[Event]:
         """Append drafts as one unit, durable on return."""
@@ -159,6 +165,7 @@ class Recorder:
         claim = Request(
             attempt=place.attempt, turn=place.turn, method=outgoing.method, url=url, headers=headers,
             masked=[*masked, *in_headers, *in_body],
+            tools=tools_digest(body, lambda: bytes.fromhex(self._ledger.genesis.identity_key)),
         )  # fmt: skip
         draft = Draft(claim, run=place.run, cell=place.cell, causes=place.causes, blobs={"body": body})
         append = asyncio.ensure_future(self._ledger.append_async(draft))

@@ -187,6 +187,7 @@ def parse_body(
         rules=rules, status=status, stage=stage, reason=reason, domain=domain, flags=list(reading.flags),
         value=value, span=list(reading.span), usage=_usage(reading), stop=_label(reading.stop),
         model=_label(reading.model),
+        served={what: [_label(name) for name in names] for what, names in reading.served.items()},
     )  # fmt: skip
     return body, blobs
 

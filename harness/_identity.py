@@ -15,7 +15,7 @@ two teams can see that they used the same ones.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 import rfc8785
@@ -33,12 +33,14 @@ __all__ = [
     "file_digest",
     "identity",
     "tagged_form",
+    "tools_digest",
     "twins",
     "value_digest",
 ]
 
 IDENTITY_VERSION = 1
 CANDIDATE_VERSION = 1
+_TOOLS = ("tools", "functions")
 MAX_DEPTH = 64
 """Objects and arrays inside one another; the limit that event bodies have."""
 
@@ -90,6 +92,23 @@ def digest(value_text: str, key: bytes) -> str:
     `key` is the ledger's identity key, 32 bytes. Raises `IdentityError` as `tagged_form` does, and for another key.
     """
     return _keyed(tagged_form(value_text), key)
+
+
+def tools_digest(body: bytes, key: Callable[[], bytes]) -> str | None:
+    """The digest of the list of tools that a request's body carries; None where it carries none.
+
+    That is `tools`, or `functions` as requests of old have it. `key` is asked for only where there is a list. None also
+    where the body can't be read: then what it carried isn't known.
+    """
+    if not any(f'"{name}"'.encode() in body for name in _TOOLS):
+        return None
+    try:
+        found = guarded(_TAGGING, body.decode("utf-8"))
+        given = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        listed = next((given[name] for name in _TOOLS if given.get(name)), None)
+        return None if listed is None else _keyed(rfc8785.dumps(_tag(listed, 0)), key())
+    except (JSONError, IdentityError, UnicodeError, rfc8785.CanonicalizationError):
+        return None
 
 
 def _keyed(tagged: bytes, key: bytes) -> str:

@@ -107,12 +107,14 @@ def _text(blobs: Iterable[bytes]) -> str:
 def _fields(kind: str, recorded: str, derived: str) -> tuple[tuple[str, str, str], ...]:
     if recorded == derived:
         return ()
-    # A body of an older release may lack fields that have a default since: by way of the model, both have them.
+    # A body of an older release may lack fields that have a default since: by way of the model, both have them. Those
+    # that came with a later schema it can't have, and says nothing of.
     was, now = _plain(kind, recorded), _plain(kind, derived)
+    unsaid = {"schema", *typed(KINDS[kind], recorded, f"a {kind}").unsaid()}
     return tuple(
         (name, _short(json.dumps(was.get(name))), _short(json.dumps(now.get(name))))
         for name in dict.fromkeys([*was, *now])
-        if json.dumps(was.get(name), sort_keys=True) != json.dumps(now.get(name), sort_keys=True)
+        if name not in unsaid and json.dumps(was.get(name), sort_keys=True) != json.dumps(now.get(name), sort_keys=True)
     )
 
 

@@ -15,7 +15,7 @@ from harness._chat import Chat
 from harness.engines._open import open_engine
 from harness.engines._recordings import Key, request_key
 from ledger import Draft, Event, LedgerError
-from ledger.kinds import Request
+from ledger.kinds import Genesis, Request
 
 __all__ = ["compose_requests", "recorded_key"]
 
@@ -31,6 +31,11 @@ class _Sink:
 
     def __init__(self) -> None:
         self.key: Key | None = None
+
+    @property
+    def genesis(self) -> Genesis:
+        """Of no ledger: nothing is written, so any key will do."""
+        return Genesis(origin="nowhere", id="0" * 32, identity_key="0" * 64, tables="0" * 64)
 
     async def append_async(self, *drafts: Draft) -> list[Event]:
         body = drafts[0].body

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from harness._candidate import Candidate
 from harness._chat import Chat
+from harness._identity import tools_digest
 from harness.engines import expected_body, expected_url, request_bytes
 from harness.links._broken import Finder
 from harness.links._plans import Kept, PlanLinks
@@ -44,6 +45,9 @@ class RequestLinks:
         planned = next((each for each in self.planned.plan.candidates if each.label == label), None)
         if planned is not None:
             self._address(seq, cell, request, planned)
+        if body is not None and "tools" not in request.unsaid():
+            follows = tools_digest(body, lambda: bytes.fromhex(self.planned.freezes.ledger.genesis.identity_key))
+            self.finder.hold("request.tools", seq, "tools", request.tools, seq, follows, cell=cell)
         self.check_text(seq, cell, request, body, kept, label)
 
     def check_text(

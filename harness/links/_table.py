@@ -102,6 +102,7 @@ LINKS: tuple[Link, ...] = (
         ("request.model", "request.blobs.body", "the model of the plan's candidate", "dbp"),
         ("request.parameters", "request.blobs.body", "the parameters of the plan's candidate", "dbp"),
         ("request.text", "request.blobs.body", "the frozen prompt, filled with the frozen case", "dbp"),
+        ("request.tools", "request.tools", "the keyed digest of the tools in its body", "dbp"),
         ("request.bytes", "request.blobs.body", "what the pure body functions make, byte for byte", "db"),
         ("request.address", "request.method request.url", "the address of the plan, or the one accepted since", "dbp"),
         ("request.attempt", "request.attempt", "one more than the attempt before it", "dbp"),
@@ -129,7 +130,8 @@ LINKS: tuple[Link, ...] = (
     ),
     *_rows(
         ("parse.value", "parse.status parse.stage parse.reason parse.domain parse.flags parse.value parse.span"
-         " parse.usage parse.stop parse.model parse.blobs.value", "the reply's bytes, read under the rule set", "db"),
+         " parse.usage parse.stop parse.model parse.served parse.blobs.value",
+         "the reply's bytes, read under the rule set", "db"),
         ("parse.evidence", "parse.causes", "the attempt that stood for its cell", "db"),
         ("parse.causes", "parse.causes", "a freeze of rules, and a reply of its own cell", "dbp"),
         ("derived.rules", "parse.rules confirm.rules score.rules", "the freeze or the parse that it rests on", "dbp"),

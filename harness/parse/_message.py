@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from harness.parse._answer import read_string
 from harness.parse._errors import ApiError
+from harness.parse._served import Served
 from harness.parse._types import Ask, Reading, ReadRules, make_reading
 
 __all__ = ["Ending", "Message", "as_counts", "as_list", "as_object", "as_text", "read_message", "with_facts"]
@@ -32,6 +33,7 @@ class Message:
     stop: str | None = None
     model: str | None = None
     usage: dict[str, int] = field(default_factory=dict[str, int])
+    served: Served = field(default_factory=dict[str, "list[str]"])
     many: bool = False
     fault: str = ""
     error: ApiError | None = None
@@ -91,7 +93,7 @@ def with_facts(reading: Reading, message: Message) -> Reading:
     return Reading(
         reading.status, reading.reason, reading.stage, reading.domain, reading.retry, reading.flags, reading.value,
         reading.span, _storable(reading.text), _storable(reasoning), message.usage or None, _storable(message.stop),
-        _storable(message.model),
+        _storable(message.model), {what: tuple(names) for what, names in message.served.items()},
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from harness.parse._json import load, trim
 from harness.parse._message import Ending, Message, read_message, with_facts
 from harness.parse._retry import advice
 from harness.parse._scan import Broken, scan
+from harness.parse._served import note_event, note_headers
 from harness.parse._types import Ask, Protocol, Reading, ReadRules, Wire, make_reading
 
 __all__ = ["read_fault", "read_reply"]
@@ -76,6 +77,8 @@ def read_reply(
     if protocol == "command":
         return _read_command(wire, ask, rules)
     reading = _read(wire, _CODECS[protocol], protocol, ask, rules, stream=stream)
+    if served := note_headers(reading.served, wire):
+        reading = replace(reading, served=served)
     if reading.retry != "backoff":
         return reading
     return replace(reading, retry=advice(reading.retry, wire.header, max_wait, now))
@@ -114,6 +117,7 @@ def _read(wire: Wire, codec: _Codec, protocol: Protocol, ask: Ask, rules: ReadRu
     if error is not None:
         return _inner_error(error, protocol, Message())
     message = codec.whole(root)
+    note_event(message.served, root)
     if message.fault:
         return with_facts(make_reading("error", message.fault), message)
     return read_message(message, codec.endings, ask, rules)
@@ -197,6 +201,7 @@ def _read_stream(
         if error is not None:
             return _inner_error(error, protocol, message)
         codec.feed(message, root)
+        note_event(message.served, root)
         if message.fault:
             return _cut(message.fault, message)
         if message.done:

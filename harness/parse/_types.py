@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from harness._errors import RulesError
@@ -98,7 +98,7 @@ class ReadRules:
     @classmethod
     def from_table(cls, table: Mapping[str, object]) -> ReadRules:
         """Read a `[read]` table; what it leaves out is off. Raises RulesError for an unknown key or a wrong value."""
-        known = {field.name for field in fields(cls)}
+        known = {each.name for each in fields(cls)}
         for key, value in table.items():
             if key not in known:
                 raise RulesError(f"read.{key} is not a leniency: expected one of {', '.join(sorted(known))}")
@@ -118,7 +118,7 @@ class Reading:
     rows as sent; for code and text the text as one JSON string (also a truncated text, and a refusal). `span` gives
     UTF-8 byte offsets into `text`, one pair for what was read, or one for each candidate. `retry` is never, backoff,
     after:N or give_up. `stop` is the provider's own word, `model` the model as the server resolved it, `usage` its
-    integer counts.
+    integer counts. `served` has every name of who answered (see `harness.parse._served`).
     """
 
     status: Status
@@ -134,6 +134,7 @@ class Reading:
     usage: Mapping[str, int] | None = None
     stop: str | None = None
     model: str | None = None
+    served: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, "tuple[str, ...]"])
 
 
 def make_reading(

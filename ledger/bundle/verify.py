@@ -323,6 +323,8 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
     def hold_request(self, e, body):  # the plan's candidate, where it is reached, is asked the frozen case
         cell, data, masked = self.body_of(self.cause(e, "cell")), self.read(e.seq, "body"), str(body.get("masked"))
         each, plan = self.candidate(e.run, cell), self.first("plan", e.run)
+        had = json.loads(data, **TOKENS) if data and self.key and "tools" in body and each and each["protocol"] in PATHS else {}
+        expect(not had or body["tools"] == ((tools := had.get("tools") or had.get("functions")) and digest(tools, self.key) or None), "its tools aren't its body's")
         if not each: self.told.add("what requests ask whose cell or plan isn't shown"); return
         accepts = [self.body_of(a) or {"after": "", "component": "?"} for a in self.of["accept", e.run] if a.seq < e.seq]
         bases, path = [each["base_url"], *(a["after"] for a in accepts if a["component"] != "code")], PATHS.get(each["protocol"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from ledger.kinds._base import Body, Count, Hex64, Outcome, Part, Seq
 
@@ -32,16 +34,27 @@ class Masked(Part):
 
 
 class Request(Body):
-    """Written before bytes leave. Blob `body`: the exact body bytes. The claim on (run, cell, turn, attempt)."""
+    """Written before bytes leave. Blob `body`: the exact body bytes. The claim on (run, cell, turn, attempt).
+
+    `tools` is the digest of the list of tools that the body carries, null where it carries none; it came with schema 2.
+    """
 
     kind = "request"
     scope = "cell"
+    since: ClassVar[Mapping[str, int]] = MappingProxyType({"tools": 2})
+
+    version: int = Field(default=2, alias="schema", ge=1)
     attempt: Count
     turn: Count
     method: str
     url: str
     headers: list[tuple[str, str]]
     masked: list[Masked] = Field(default_factory=list[Masked])
+    tools: Hex64 | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_schema(self) -> Self:
+        return self.refuse_too_new()
 
 
 class Response(Body):
@@ -115,11 +128,16 @@ class Reuse(Body):
 class Parse(Body):
     """A response is read under a rule set. `value` is JSON text as sent; when it is long, the blob `value` holds it.
 
-    `span` lists [start, end) byte offsets into the decoded text (UTF-8).
+    `span` lists [start, end) byte offsets into the decoded text (UTF-8). `served` has the names of who answered, as the
+    reply tells them: `model`, `fingerprint` and `provider`, each with every name that it gave, and only those that it
+    gave; it came with schema 2, and is null where a parse doesn't say.
     """
 
     kind = "parse"
     scope = "cell"
+    since: ClassVar[Mapping[str, int]] = MappingProxyType({"served": 2})
+
+    version: int = Field(default=2, alias="schema", ge=1)
     rules: str
     status: str
     stage: str
@@ -131,6 +149,11 @@ class Parse(Body):
     usage: dict[str, Count] | None
     stop: str | None
     model: str | None
+    served: dict[str, list[str]] | None = None
+
+    @model_validator(mode="after")
+    def _fits_its_schema(self) -> Self:
+        return self.refuse_too_new()
 
 
 class Confirm(Body):

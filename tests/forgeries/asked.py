@@ -98,6 +98,14 @@ def asked_in_other_bytes(story: Retold) -> Pair:
     return request, story.one("plan")
 
 
+@forgery("request.tools", "plain")
+def asked_with_tools_that_nobody_sent(story: Retold) -> Pair:
+    """A request says that it carried a list of tools; its body has none."""
+    request = story.one("request", cell=2)
+    request["tools"] = "5e" * 32
+    return request, request
+
+
 @forgery("request.attempt", "plain")
 def earlier_attempts_left_out(story: Retold) -> Pair:
     """A cell's first request says that it is the third attempt: two were left out."""

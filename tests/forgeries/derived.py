@@ -18,6 +18,14 @@ def read_kindly(story: Retold) -> Pair:
     return parse, story.one("response", cell=2)
 
 
+@forgery("parse.value", "plain")
+def answered_by_another_build(story: Retold) -> Pair:
+    """A reading names a build of the server that its reply doesn't name."""
+    parse = story.one("parse", cell=2)
+    parse["served"] = {**parse["served"], "fingerprint": ["fp_of_last_week"]}
+    return parse, story.one("response", cell=2)
+
+
 @forgery("parse.evidence", "plain")
 def read_off_another_cell(story: Retold) -> Pair:
     """A reading rests on another cell's response."""

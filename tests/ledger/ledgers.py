@@ -48,7 +48,8 @@ EXAMPLES: dict[str, kinds.Body] = {
             twin=0, people=DIGEST,
         ),
         kinds.Request(
-            attempt=0, turn=0, method="POST", url="http://127.0.0.1/v1", headers=[("a", "b")], masked=MASKED
+            attempt=0, turn=0, method="POST", url="http://127.0.0.1/v1", headers=[("a", "b")], masked=MASKED,
+            tools=DIGEST,
         ),
         kinds.Response(
             attempt=0, turn=0, status=200, headers=[("a", "b")], whole=True, headers_ms=1, total_ms=2, masked=[]
@@ -61,6 +62,7 @@ EXAMPLES: dict[str, kinds.Body] = {
         kinds.Parse(
             rules="strict@0123456789ab", status="parsed", stage="", reason="", domain="", flags=["fence"],
             value='{"caf\u00e9":"\U0001f600"}', span=[(0, 9)], usage={"input": 3}, stop="end", model="x-1",
+            served={"model": ["x-1"], "fingerprint": ["fp_1"]},
         ),
         kinds.Confirm(rules="strict@0123456789ab", findings=[{"source": 1, "confidence": 0.75}], rejections=[]),
         kinds.Execute(argv=["python"], isolation="none", exit=0, signal=None, limits=[]),

@@ -195,8 +195,9 @@ def test_verify_settles_bodies_of_every_known_schema_at_once_and_of_no_other(kin
         row = (1, 1, b"", b"", b"", kind.encode(), b"", 0, b"", b"", b"", canonical(value))
         return bodies.settle([row])[0] is not None
 
-    without_fractions = {"candidates": []} if kind == "plan" else {}
-    whole, older = stored(kind) | without_fractions, _as_schema_1(kind) | without_fractions
+    # Fractions and other letters than ASCII are left to the exact way.
+    plain = {"plan": {"candidates": []}, "parse": {"value": "1"}}.get(kind, {})
+    whole, older = stored(kind) | plain, _as_schema_1(kind) | plain
     assert settled(whole)
     assert settled(older)
     assert not settled(whole | {"schema": KINDS[kind].latest() + 1})
