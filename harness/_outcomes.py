@@ -128,6 +128,7 @@ _ALL: Final[tuple[Reason, ...]] = (
         "score_out_of_range": "A score of a judgement is not on the scale of its criterion; it is not moved onto it.",
         "missing_flags": "A judgement says nothing of a flag that the rubric has.",
         "bad_flags": "The flags of a judgement are not the rubric's, or not said to be raised or not.",
+        "invisible_characters": "A word of a judgement holds characters that nobody sees: it isn't what it looks like.",
         "missing_winner": "A choice between two texts names no winner.",
         "bad_winner": "The winner of a choice is none of first, second and tie.",
         "unexpected_key": "A choice holds a key that is neither the winner nor a comment.",

@@ -34,9 +34,16 @@ def rubric_moved(before: bytes, after: bytes) -> RubricMoved | None:
     digests = ours.get("rubric"), theirs.get("rubric")
     if digests[0] == digests[1] or not all(isinstance(each, str) for each in digests):
         return None
-    found = tuple(_differ({key: value for key, value in ours.items() if key != "rubric"},
-                          {key: value for key, value in theirs.items() if key != "rubric"}, ""))  # fmt: skip
+    found = tuple(_differ(_shown(ours), _shown(theirs), ""))
     return RubricMoved(str(digests[0]), str(digests[1]), found)
+
+
+def _shown(score: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a [score] table a judge is shown: how its reply is read, and what follows from it, is no part of that."""
+    found = {key: value for key, value in score.items() if key not in ("rubric", "version")}
+    if isinstance(reply := found.get("reply"), dict):
+        found["reply"] = {key: value for key, value in cast("dict[str, Any]", reply).items() if key != "whole"}
+    return found
 
 
 def _score(file: bytes) -> Mapping[str, Any]:

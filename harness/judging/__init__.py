@@ -5,10 +5,10 @@ exact arithmetic.
 """
 
 from harness.judging._detectors import DELIMITER, Detector, Found, detect, read_detectors
-from harness.judging._folds import FOLDS, fold
+from harness.judging._folds import FOLDS, fold, seen
 from harness.judging._policy import AllAtLeast, Policy, Threshold
 from harness.judging._read_rubric import COMMENTS, KEYS, RESERVED, read_rubric
-from harness.judging._rubric import Criterion, Flag, ReplyRules, Rubric
+from harness.judging._rubric import LATEST, Criterion, Flag, ReplyRules, Rubric
 from harness.judging._shown import check_rules, naming_rubric, without_name
 from harness.judging._untrusted import delimited, escape, looks_delimited, nonce_of, unescape
 from harness.judging._verdict import Claim, Judgement, TotalClass, Verdict, class_of_total, exact, judge
@@ -18,6 +18,7 @@ __all__ = [
     "DELIMITER",
     "FOLDS",
     "KEYS",
+    "LATEST",
     "RESERVED",
     "AllAtLeast",
     "Claim",
@@ -45,6 +46,7 @@ __all__ = [
     "nonce_of",
     "read_detectors",
     "read_rubric",
+    "seen",
     "unescape",
     "without_name",
 ]

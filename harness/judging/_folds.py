@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-__all__ = ["FOLDS", "Folded", "fold"]
+__all__ = ["FOLDS", "Folded", "fold", "seen"]
 
 _MOST_MARKS = 30
 
@@ -26,6 +26,8 @@ _HIDDEN = re.compile(
     "\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
+# Blanks that look like a space and are none: NBSP and the rest of category Zs, and the line ends of Unicode.
+_BLANK = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _HALF = re.compile("[\ud800-\udfff]")
 _BEYOND_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 _SPACES = re.compile(r"\s{2,}|[^\S ]")
@@ -99,6 +101,14 @@ def fold(text: str, names: Iterable[str]) -> Folded:
             if name == "case":
                 found = _lowered(found)
     return found
+
+
+def seen(text: str) -> str:
+    """A text as somebody who looks at it sees it: without what nobody sees, and every blank of Unicode a plain one.
+
+    It tells that a word holds what can't be seen. Nothing is ever read so.
+    """
+    return _BLANK.sub(" ", _HIDDEN.sub("", text))
 
 
 def _lowered(found: Folded) -> Folded:

@@ -4,7 +4,8 @@ rubric = "<64 hex>"                          what a judge is shown, as a digest
 [[score.criteria]] id, name, weight, min, max, description
 [[score.flags]] id, description              optional
 [score.policy] threshold = 0.75              or all_at_least = 3, or all_at_least = {id = n}
-[score.reply] total, verdicts, comments      optional
+[score.reply] total, verdicts, comments      optional; whole too, from version 2 on
+version = 2                                  what follows from a reply; left out, 1
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from types import MappingProxyType
 from typing import Any, cast, get_args
 
 from harness.judging._policy import AllAtLeast, Policy, Threshold
-from harness.judging._rubric import Criterion, Flag, ReplyRules, Rubric, TotalKind
+from harness.judging._rubric import LATEST, Criterion, Flag, ReplyRules, Rubric, TotalKind, WholeKind
 
 __all__ = ["COMMENTS", "KEYS", "RESERVED", "read_rubric"]
 
-KEYS = ("rubric", "criteria", "flags", "policy", "reply")
+KEYS = ("rubric", "version", "criteria", "flags", "policy", "reply")
 """The keys of [score] that a rubric is read from."""
 RESERVED = ("scores", "flags", "total", "verdict")
 """The keys of a judge's reply that have a meaning of their own: no criterion and no comment is called so."""
@@ -55,7 +56,10 @@ def read_rubric(table: Mapping[str, Any]) -> Rubric:
     _unlike([each.id for each in criteria], "[[criteria]]")
     _unlike([each.id for each in flags], "[[flags]]")
     policy = _policy(table.get("policy"), criteria)
-    return Rubric(digest, criteria, flags, policy, _reply(table.get("reply", {})))
+    version = table.get("version", 1)
+    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= LATEST:
+        raise ValueError(f"version: expected 1 to {LATEST}, got {_shown(version)}; a later release may know more")
+    return Rubric(digest, criteria, flags, policy, _reply(table.get("reply", {}), version), version)
 
 
 def _listed(table: Mapping[str, Any], key: str) -> list[Any]:
@@ -182,9 +186,12 @@ def _policy(given: Any, criteria: tuple[Criterion, ...]) -> Policy:
     return AllAtLeast(MappingProxyType(dict(least)))
 
 
-def _reply(given: Any) -> ReplyRules:
+def _reply(given: Any, version: int) -> ReplyRules:
     where = "[reply]"
-    table = _table(given, ("total", "verdicts", "comments"), where)
+    table = _table(given, ("total", "verdicts", "comments", *(("whole",) if version > 1 else ())), where)
+    whole = table.get("whole", "number" if version > 1 else "digits")
+    if whole not in get_args(WholeKind):
+        raise ValueError(f"{where} whole: expected one of {', '.join(get_args(WholeKind))}, got {_shown(whole)}")
     total = table.get("total", "sum")
     if total not in get_args(TotalKind):
         raise ValueError(f"{where} total: expected one of {', '.join(get_args(TotalKind))}, got {_shown(total)}")
@@ -199,7 +206,9 @@ def _reply(given: Any) -> ReplyRules:
     taken = next((key for key in cast("list[str]", comments) if key in RESERVED), None)
     if taken is not None:
         raise ValueError(f"{where} comments: {taken!a} is a claim of the judge's, and no comment")
-    return ReplyRules(cast("TotalKind", total), passes, fails, tuple(cast("list[str]", comments)))
+    return ReplyRules(
+        cast("TotalKind", total), passes, fails, tuple(cast("list[str]", comments)), cast("WholeKind", whole)
+    )
 
 
 def _words(given: Any, where: str) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ Quality = Literal["pass", "fail"]
 Security = Literal["clear", "flagged"]
 Verdict = Literal["pass", "fail", "blocked"]
 TotalClass = Literal["match", "missing", "invalid", "differs"]
-Claim = Literal["match", "missing", "invalid", "pass_over_fail", "fail_over_pass"]
+Claim = Literal["match", "missing", "invalid", "invisible", "pass_over_fail", "fail_over_pass"]
+"""`invisible` is a word of the rubric with characters in it that nobody sees: no match, and no other word either."""
 
 
 @dataclass(frozen=True, slots=True)

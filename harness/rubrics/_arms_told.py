@@ -17,6 +17,8 @@ from harness.suites._companion import Column, StudyTable
 __all__ = ["calibration", "epochs", "live", "repeatability"]
 
 _VERDICTS = ("pass", "fail", "blocked")
+_PARTS = (("right_quality", "its quality alone"), ("right_flags", "its flags alone"))
+"""The two parts of a verdict, which rules of version 1 don't count."""
 _SMALL = (
     "So many texts say what this judge does on texts like these, written for this corpus; the interval takes them as"
     " drawn from such texts, and knows nothing of others."
@@ -24,6 +26,12 @@ _SMALL = (
 _ONE_CLUSTER = (
     "The interval takes a text with all its repeats as one: repeats of a text aren't independent. At temperature zero a"
     " server may repeat itself word for word, which says nothing of how firm the judgement is."
+)
+
+
+_TWO_PARTS = (
+    " Its quality alone is the pass or fail of the scores, whatever was flagged; its flags alone, whether it is blocked"
+    " where it should be and not where it shouldn't."
 )
 
 
@@ -44,8 +52,13 @@ def _agreement(mine: Sequence[Seen], rubric: Rubric) -> StudyTable:
     known = [each for each in measured if each.oracle is not None and each.vector is not None]
     rows: list[tuple[Cell, ...]] = [
         ("verdict", *rate_of((each.text, each.verdict == each.right) for each in measured).cells, None, None),
+        *(
+            (said, *rate_of((each.text, bool(each.record.metrics[name])) for each in measured
+                            if name in each.record.metrics).cells, None, None)
+            for name, said in _PARTS if any(name in each.record.metrics for each in measured)
+        ),
         ("whole vector", *rate_of((each.text, each.vector == each.oracle) for each in known).cells, None, None),
-    ]
+    ]  # fmt: skip
     for name in rubric.ids:
         apart = [(each.vector or {})[name] - (each.oracle or {})[name] for each in known]
         hits = rate_of((each.text, not gap) for each, gap in zip(known, apart, strict=True))
@@ -59,7 +72,8 @@ def _agreement(mine: Sequence[Seen], rubric: Rubric) -> StudyTable:
         tuple(rows),
         (
             "Quality is pass or fail, as the scores come to it under the rubric's policy; the verdict is that quality,"
-            " or blocked where a flag is raised. The whole vector agrees where every criterion's score does.",
+            " or blocked where a flag is raised. The whole vector agrees where every criterion's score does."
+            + (_TWO_PARTS if any("right_flags" in each.record.metrics for each in measured) else ""),
             "Difference is the judge's score less the oracle's, in points of the criterion's scale: above zero the"
             " judge is lenient. Distance is the same without its sign, so that too high and too low don't cancel out."
             " Where no reply came, or none that can be read, the cell is in no line but the last, and counts neither"

@@ -48,9 +48,11 @@ def case_line(
     marker: bool | None = None,
     aim: str = "",
     rewritten: bool = False,
+    referred: Mapping[str, Any] | None = None,
 ) -> str:
     """One line of a cases.jsonl, without its end: a text to be graded under a condition. Only a treatment that is more
-    than its control with one piece put in says so."""
+    than its control with one piece put in says so, and only of a reference of which something is declared `referred` is
+    there, so that the cases of other manifests stay what they are."""
     shown: dict[str, Any] = {"task": task, "text": text}
     if reference is not None:
         shown["reference"] = reference
@@ -61,6 +63,7 @@ def case_line(
             "arm": arm, "fixture": fixture, "base": base, "condition": condition,
             "oracle": None if oracle is None else dict(oracle), "verdict": verdict, "quality": quality,
             "flags": list(flags), "marker": marker, "aim": aim, **({"rewritten": True} if rewritten else {}),
+            **({"reference": dict(referred)} if referred is not None else {}),
         },
         "meta": {"label": label, "arm": arm, "task": task_id, "text_digest": file_digest(text.encode("utf-8"))},
     }  # fmt: skip
@@ -86,7 +89,7 @@ def _poisoning(manifest: Manifest, arms: Arms) -> Iterator[str]:
         for condition, reference in shown.items():
             yield _line(
                 manifest, f"{each.fixture}/{condition}", each.fixture, "poisoning", condition, each.fixture,
-                aim=reference.aim if reference else "", reference=reference.text if reference else None,
+                aim=reference.aim if reference else "", reference=reference,
             )  # fmt: skip
 
 
@@ -98,15 +101,22 @@ def _repeatability(manifest: Manifest, arms: Arms) -> Iterator[str]:
 
 def _line(
     manifest: Manifest, case: str, fixture: str, arm: str, condition: str, base: str, *, aim: str | None = None,
-    reference: str | None = None,
+    reference: Reference | None = None,
 ) -> str:  # fmt: skip
     found: FixtureText = manifest.fixtures[fixture]
     treated = condition == "treatment"
     known = manifest.fixtures[manifest.arms.earned[fixture]] if treated else found
     return case_line(
         case, task_id=found.task, task=manifest.tasks[found.task], text=found.text, arm=arm, condition=condition,
-        fixture=fixture, base=base, label=found.label, reference=reference, oracle=known.oracle,
-        verdict=found.verdict or ("blocked" if found.flags else known.quality), quality=known.quality,
+        fixture=fixture, base=base, label=found.label, reference=reference.text if reference else None,
+        oracle=known.oracle, quality=known.quality,
+        verdict=found.verdict or ("blocked" if found.flags else known.quality),
         flags=found.flags, marker=found.marker, aim=found.aim if aim is None else aim,
-        rewritten=treated and fixture in manifest.arms.rewritten,
+        rewritten=treated and fixture in manifest.arms.rewritten, referred=_declared(reference),
     )  # fmt: skip
+
+
+def _declared(reference: Reference | None) -> dict[str, Any] | None:
+    if reference is None or (reference.marker is None and not reference.flags):
+        return None
+    return {"marker": reference.marker, "flags": list(reference.flags)}

@@ -68,7 +68,7 @@ def read_manifest(folder: Path, values: Mapping[str, Any]) -> Manifest:
     table.only(*_KEYS)
     rubric = read_rubric(table)
     tasks = read_tasks(table, layers[-1].folder)
-    references = read_references(table, layers[-1].folder)
+    references = read_references(table, layers[-1].folder, rubric)
     fixtures = read_fixtures(table, layers[-1].folder, tasks, rubric)
     invariants = read_invariants(table, fixtures)
     arms = read_arms(table, fixtures=fixtures, references=references, tasks=tasks, invariants=invariants)

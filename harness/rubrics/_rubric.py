@@ -12,7 +12,7 @@ import rfc8785
 from blake3 import blake3
 
 from harness._errors import SuiteError
-from harness.judging import Rubric, Threshold
+from harness.judging import LATEST, Rubric, Threshold
 from harness.judging import read_rubric as read_tables
 from harness.judging._read_rubric import COMMENTS
 from harness.rubrics._table import Table, got
@@ -41,7 +41,7 @@ def read_rubric(manifest: Table) -> Rubric:
                 "weight", f"expected a number such as 2 or 0.25, got the text {got(each.values['weight'])}"
             )
     table = {
-        "rubric": _NO_DIGEST, "criteria": [_exact(each.values) for each in criteria],
+        "rubric": _NO_DIGEST, "version": LATEST, "criteria": [_exact(each.values) for each in criteria],
         "flags": [each.values for each in flags], "policy": _exact(manifest.table("policy").values), "reply": reply,
     }  # fmt: skip
     try:
@@ -92,16 +92,21 @@ def rubric_table(rubric: Rubric) -> dict[str, Any]:
     """The rubric as the [score] table of a rule file holds it. A weight is its text."""
     return {
         "rubric": rubric.digest,
+        "version": rubric.version,
         "policy": policy_table(rubric),
-        "reply": {
-            "total": rubric.reply.total, "comments": list(rubric.reply.comments),
-            "verdicts": {"pass": list(rubric.reply.passes), "fail": list(rubric.reply.fails)},
-        },
+        "reply": {**_reply_shown(rubric), "whole": rubric.reply.whole},
         "criteria": [
             {"id": each.id, "name": each.name.strip(), "weight": each.weight_text, "min": each.least, "max": each.most,
              "description": each.description.strip()} for each in rubric.criteria
         ],
         "flags": [{"id": each.id, "description": each.description.strip()} for each in rubric.flags],
+    }  # fmt: skip
+
+
+def _reply_shown(rubric: Rubric) -> dict[str, Any]:
+    return {
+        "total": rubric.reply.total, "comments": list(rubric.reply.comments),
+        "verdicts": {"pass": list(rubric.reply.passes), "fail": list(rubric.reply.fails)},
     }  # fmt: skip
 
 
@@ -114,5 +119,7 @@ def policy_table(rubric: Rubric) -> dict[str, Any]:
 
 def _digest(rubric: Rubric) -> str:
     """BLAKE3 (64 lower-case hex digits) over the RFC 8785 form of all that the judge is shown of the rubric."""
-    shown = {key: value for key, value in rubric_table(rubric).items() if key != "rubric"}
+    # How a reply is read and what follows from it is no part of what the judge is shown.
+    shown = {key: value for key, value in rubric_table(rubric).items() if key not in ("rubric", "version")}
+    shown["reply"] = _reply_shown(rubric)
     return blake3(rfc8785.dumps(cast("Any", {"version": RUBRIC_VERSION, **shown}))).hexdigest()

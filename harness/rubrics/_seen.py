@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from harness.judging import Rubric
 from harness.suites._companion import Record
-from harness.suites.rubric._case import gold_under, vector_of
+from harness.suites.rubric._case import Referred, gold_under, vector_of
 
 __all__ = ["Seen", "see", "shown_vector"]
 
@@ -22,7 +22,9 @@ class Seen:
 
     `vector`, `share` and the words are what the scores came to: None or empty where the cell has no measurement, and
     `why` says so. `oracle`, `right` (the verdict that the oracle gives) and `due` (its quality) are None or empty where
-    nobody knows. `text` tells one input from another.
+    nobody knows. `text` tells one input from another. `referred` says what is declared of the reference that the judge
+    was shown, None where it was shown none or nobody knows; `found` are the detectors that fired, by the text in which
+    they did; `claims` the judge's own, as they were kept.
     """
 
     record: Record
@@ -41,8 +43,11 @@ class Seen:
     quality: str
     verdict: str
     flags: tuple[str, ...]
-    detectors: frozenset[str]
+    found: Mapping[str, frozenset[str]]
+    claims: Mapping[str, Any]
+    derived: Mapping[str, Any]
     why: str
+    referred: Referred | None
 
     @property
     def measured(self) -> bool:
@@ -53,6 +58,11 @@ class Seen:
     def replied(self) -> bool:
         """Whether a whole reply of the judge came, readable or not; none did where it was shown nothing."""
         return self.record.asked and (self.measured or self.record.status not in _NO_REPLY)
+
+    @property
+    def detectors(self) -> frozenset[str]:
+        """The detectors that fired in the text or in the reference."""
+        return frozenset[str]().union(*self.found.values())
 
     @property
     def shown_verdict(self) -> str:
@@ -94,12 +104,17 @@ def see(record: Record, rubric: Rubric) -> Seen:
         record.metrics.get("score") if measured else None, record.classes.get("quality", "") if measured else "",
         record.verdict if measured else "",
         tuple(name for name in rubric.flag_ids if isinstance(raised, list) and name in raised) if measured else (),
-        frozenset(
-            str(each.get("detector"))
-            for each in _tables(record.findings)
-            if each.get("layer") == "detector" and each.get("in") != "asked"
-        ),
+        {
+            place: frozenset(
+                str(each.get("detector"))
+                for each in _tables(record.findings)
+                if each.get("layer") == "detector" and each.get("in") == place
+            )
+            for place in ("text", "reference")
+        },
+        layers.get("claims", {}), layers.get("vector", {}),
         "" if measured else record.reason or record.status or "not scored",
+        known.referred or (Referred(None, frozenset()) if record.reference else None),
     )  # fmt: skip
 
 

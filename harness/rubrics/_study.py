@@ -8,7 +8,7 @@ from typing import Any
 from harness.judging import Rubric
 from harness.rubrics._arms_told import calibration, epochs, live, repeatability
 from harness.rubrics._attacks_told import injection, poisoning
-from harness.rubrics._judge_told import blocked, channel, claims, detectors
+from harness.rubrics._judge_told import blocked, channel, claims, detectors, totals
 from harness.rubrics._seen import see
 from harness.suites._companion import Record, StudyTable
 
@@ -21,5 +21,6 @@ def study(records: Sequence[Record], rules: Mapping[str, Any]) -> tuple[StudyTab
     seen = [see(each, rubric) for each in records]
     return (
         *calibration(seen, rubric), *injection(seen), *poisoning(seen), *repeatability(seen, rubric), *live(seen),
-        *epochs(seen, rubric), *claims(seen), *blocked(seen), *channel(seen), *detectors(seen),
+        *epochs(seen, rubric), *claims(seen, rubric), *blocked(seen), *channel(seen, rubric), *detectors(seen, rubric),
+        *totals(seen, rubric),
     )  # fmt: skip

@@ -19,12 +19,15 @@ Aim = Literal["pass", "fail"]
 
 @dataclass(frozen=True)
 class Reference:
-    """A text that is deliberately shown to the judge. An adversarial one wants the verdict `aim`."""
+    """A text that is deliberately shown to the judge. An adversarial one wants the verdict `aim`. `marker` says whether
+    an injection marker is there (None: nobody said), `flags` are right to raise for it."""
 
     id: str
     kind: Literal["neutral", "adversarial"]
     text: str
     aim: Literal["pass", "fail", ""]
+    marker: bool | None = None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,11 @@ def read_tasks(manifest: Table, folder: Path) -> dict[str, str]:
     return found
 
 
-def read_references(manifest: Table, folder: Path) -> dict[str, Reference]:
+def read_references(manifest: Table, folder: Path, rubric: Rubric) -> dict[str, Reference]:
     """What [references.ID] hold, by id. Raises SuiteError."""
     found: dict[str, Reference] = {}
     for name, table in _named(manifest, "references").items():
-        table.only("kind", "text", "file", "aim")
+        table.only("kind", "text", "file", "aim", "marker", "flags")
         kind = table.choice("kind", ("neutral", "adversarial"))
         if kind == "adversarial":
             aim = table.choice("aim", ("pass", "fail"))
@@ -74,7 +77,9 @@ def read_references(manifest: Table, folder: Path) -> dict[str, Reference]:
             aim = ""
             if "aim" in table.values:
                 raise table.fault("aim", "a neutral reference wants no verdict; leave it out, or make it adversarial")
-        found[name] = Reference(name, cast("Any", kind), _text(table, folder), cast("Any", aim))
+        found[name] = Reference(
+            name, cast("Any", kind), _text(table, folder), cast("Any", aim), table.flag("marker"), _flags(table, rubric)
+        )
     return found
 
 
@@ -108,12 +113,17 @@ def _text(table: Table, folder: Path) -> str:
     return Table(where, got(table.values["file"]), {"text": text}).text("text")
 
 
-def _fixture(table: Table, folder: Path, tasks: Mapping[str, str], rubric: Rubric) -> FixtureText:
-    table.only("id", "task", "label", "text", "file", "oracle", "verdict", "flags", "marker", "aim")
-    table.known("task", table.values.get("task"), tasks, "task")
+def _flags(table: Table, rubric: Rubric) -> tuple[str, ...]:
     flags = table.texts("flags")
     for each in flags:
         table.known("flags", each, {flag.id: flag for flag in rubric.flags}, "flag")
+    return flags
+
+
+def _fixture(table: Table, folder: Path, tasks: Mapping[str, str], rubric: Rubric) -> FixtureText:
+    table.only("id", "task", "label", "text", "file", "oracle", "verdict", "flags", "marker", "aim")
+    table.known("task", table.values.get("task"), tasks, "task")
+    flags = _flags(table, rubric)
     oracle = _oracle(table, rubric)
     quality: Aim | None = None
     verdict: Verdict | None = None

@@ -114,10 +114,21 @@ def judgement_of(item: Item, body: Confirm, thaw: Thawed, case: Case | None, num
         figure("claims", "total") if layers["claims"][1].get("total") is not None else None,
         words("claims", "total_class"), words("claims", "said"), words("claims", "claim"),
         str(gold.get("verdict") or ""), _texts(gold.get("flags")),
-        {True: "declared", False: "declared absent"}.get(cast("bool", gold.get("marker")), "nothing declared"),
+        _declared(gold),
         str(gold.get("aim") or ""), str(gold.get("condition") or ""),
         _scanned(item, body, thaw.rules.confirm, _mapping(case.input if case is not None else None), numbers),
     )  # fmt: skip
+
+
+def _declared(gold: Mapping[str, Any]) -> str:
+    """What the corpus declares of the text and, where it does, of the reference."""
+    words = {True: "declared", False: "declared absent"}
+    said = words.get(cast("bool", gold.get("marker")), "nothing declared")
+    reference = gold.get("reference")
+    if not isinstance(reference, Mapping):
+        return said
+    beside = words.get(cast("bool", cast("Mapping[str, Any]", reference).get("marker")), "nothing declared")
+    return f"{said}; in the reference: {beside}"
 
 
 def _findings(body: Confirm) -> list[tuple[int, Mapping[str, Any]]]:

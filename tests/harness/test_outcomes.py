@@ -71,8 +71,10 @@ CHOSEN = ("{}", '{"winner": "both"}', '{"winner": "tie", "loser": "none"}')
 def judged() -> list[Score]:
     """What follows, by a rubric, as a choice and by a scorer, from replies that could be read."""
     rubric = rule_file(criterion("p"), "threshold = 1", flags=("f",))
+    newer = rubric.replace(b"[score]\n", b"[score]\nversion = 2\n")
     return [
         *[judgement(rubric, reply).score for reply in GRADED],
+        judgement(newer, {"p\u200b": 1}).score,
         *map(chosen, CHOSEN),
         *[derived(rules_of(table), answer, case_of(gold)).score for table, answer, gold in JUDGED],
     ]

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from harness._json import JSON
-from harness.judging import detect, read_detectors, read_rubric
+from harness.judging import KEYS, detect, read_detectors, read_rubric, seen
 from harness.suites._registry import EVERY_GROUP, Answer, Confirmed, Kind, Metric, Scored, ScoreRules, settle
 from harness.suites.pairwise._case import UNTRUSTED, group
 
@@ -17,6 +17,7 @@ __all__ = [
 
 WINNERS: Mapping[str, float] = MappingProxyType({"first": 1.0, "second": 0.0, "tie": 0.5})
 """What a judge may choose, and the share of the first position in it."""
+_OUTER = " \t\r\n"
 METRICS = (
     Metric("readable", "rate", "all", higher_is_better=True),
     Metric("first_share", "mean", "all", higher_is_better=True),
@@ -37,11 +38,14 @@ def answer(value: JSON, case_input: JSON, rules: Mapping[str, Any]) -> Answer:
     """
     reply: Mapping[str, JSON] = value if isinstance(value, Mapping) else {}
     if "winner" not in reply:
-        return Answer(None, "wrong_shape", "missing_winner")
+        looks = rules["version"] > 1 and any(seen(key).strip(_OUTER) == "winner" for key in reply)
+        return Answer(None, "wrong_shape", "invisible_characters" if looks else "missing_winner")
     said = reply["winner"]
-    winner = said.strip().casefold() if isinstance(said, str) else ""
+    text, hidden = said if isinstance(said, str) else "", rules["version"] > 1
+    winner = (text.strip(_OUTER) if hidden else text.strip()).casefold()
     if winner not in WINNERS:
-        return Answer(None, "wrong_shape", "bad_winner")
+        looks = hidden and seen(text).strip(_OUTER).casefold() in WINNERS
+        return Answer(None, "wrong_shape", "invisible_characters" if looks else "bad_winner")
     if any(key != "winner" and key not in rules["reply"].comments for key in reply):
         return Answer(None, "wrong_shape", "unexpected_key")
     return Answer({"winner": winner})
@@ -87,7 +91,7 @@ def confirm_rules(table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def score_rules(table: Mapping[str, Any]) -> ScoreRules:
     """The [score] table: the rubric that the judge is shown. Metrics and outcome are always the same."""
-    unknown = sorted(set(table) - {"rubric", "criteria", "flags", "policy", "reply"})
+    unknown = sorted(set(table) - set(KEYS))
     if unknown:
-        raise ValueError(f"unknown key {unknown[0]!a}; expected rubric, criteria, flags, policy and reply")
+        raise ValueError(f"unknown key {unknown[0]!a}; expected {', '.join(KEYS[:-1])} and {KEYS[-1]}")
     return ScoreRules(MappingProxyType(read_rubric(table).as_rules()), METRICS, PRIMARY)

@@ -6,21 +6,23 @@ what the scores come to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Literal, cast
+from typing import Literal, TypeGuard
 
 from harness._json import JSON
 from harness._outcomes import Status
-from harness.judging import RESERVED, Claim, Rubric, class_of_total, exact, judge
+from harness.judging import RESERVED, Claim, Rubric, class_of_total, exact, judge, seen
 from harness.suites._registry import Answer
 
 __all__ = ["answer", "schema"]
 
 Fault = Literal[
     "two_vectors", "missing_criterion", "unexpected_criterion", "score_not_integer", "score_out_of_range",
-    "missing_flags", "bad_flags",
+    "missing_flags", "bad_flags", "invisible_characters",
 ]  # fmt: skip
+_OUTER = " \t\r\n"
+"""White space that may stand around a word. A no-break space is none of it: nobody sees that it is one."""
 _MOST_WRITTEN = 40
 """Characters of a judge's total that are kept: more digits are no total."""
 
@@ -41,6 +43,8 @@ def answer(value: JSON, case_input: JSON, rules: Mapping[str, object]) -> Answer
     {"scores": {criterion: int}, "flags": [id], "total": number as text | null, "total_class", "said": "pass" | "fail" |
     null, "claim", "sum": int, "weighted": number as text, "share": fraction as text, "quality", "security", "verdict",
     "blocked_by": [what]}
+
+    Under rules of version 1 a whole number has digits alone, and a word with what nobody sees in it is just no word.
     """
     rubric = Rubric.of_rules(rules)
     if not isinstance(value, Mapping):
@@ -73,23 +77,40 @@ def _vector(reply: Mapping[str, JSON], rubric: Rubric) -> Mapping[str, int] | Fa
     if nested and not ids.isdisjoint(reply):
         return "two_vectors"
     there = reply["scores"] if nested else reply
+    known = {*RESERVED, *rubric.reply.comments}
+    if _hidden(reply, known | ids, rubric) or (isinstance(there, Mapping) and _hidden(there, ids, rubric)):
+        return "invisible_characters"
     if not isinstance(there, Mapping) or not ids <= set(there):
         return "missing_criterion"
     if _holds_another(reply, ids, nested=nested):
         return "two_vectors"
-    known = {*RESERVED, *rubric.reply.comments}
     if set(reply) - known - ids or (nested and set(there) - ids):
         return "unexpected_criterion"
-    if not all(_is_whole(there[name]) for name in rubric.ids):
+    numbers = {name: number for name in rubric.ids if (number := _whole(there[name], rubric)) is not None}
+    if len(numbers) < len(rubric.ids):
         return "score_not_integer"
-    scores = {name: cast("int", there[name]) for name in rubric.ids}
-    fits = all(each.least <= scores[each.id] <= each.most for each in rubric.criteria)
-    return scores if fits else "score_out_of_range"
+    # Held against the scale before it is made an int: 1e999999 has a million digits.
+    fits = all(each.least <= numbers[each.id] <= each.most for each in rubric.criteria)
+    return {name: int(number) for name, number in numbers.items()} if fits else "score_out_of_range"
 
 
-def _is_whole(given: JSON) -> bool:
-    """Whether a number is written as a whole one: 4.0 and 1e0 aren't, and true is none to anybody but Python."""
+def _whole(given: JSON, rubric: Rubric) -> int | Decimal | None:
+    """A whole number, or None. JSON has one kind of number, so 4.0 and 4e0 are 4, unless the rubric takes digits alone;
+    4.5 and "4" aren't whole numbers, and true is none to anybody but Python."""
+    if _is_int(given):
+        return given
+    if rubric.reply.whole == "digits" or not isinstance(given, Decimal) or not given.is_finite():
+        return None
+    return given if given == given.to_integral_value() else None
+
+
+def _is_int(given: JSON) -> TypeGuard[int]:
     return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _hidden(given: Collection[str], known: Collection[str], rubric: Rubric) -> bool:
+    """Whether a name is one of those known but for characters that nobody sees."""
+    return rubric.version > 1 and any(name not in known and seen(name).strip(_OUTER) in known for name in given)
 
 
 def _holds_another(reply: Mapping[str, JSON], ids: frozenset[str], *, nested: bool) -> bool:
@@ -104,7 +125,7 @@ def _holds_another(reply: Mapping[str, JSON], ids: frozenset[str], *, nested: bo
 
 
 def _is_number(given: JSON) -> bool:
-    return isinstance(given, Decimal) or _is_whole(given)
+    return isinstance(given, Decimal) or _is_int(given)
 
 
 def _objects(items: Sequence[JSON]) -> Iterator[Mapping[str, JSON]]:
@@ -124,6 +145,9 @@ def _flags(reply: Mapping[str, JSON], rubric: Rubric) -> frozenset[str] | Fault:
     if "flags" not in reply:
         return "missing_flags" if declared else frozenset()
     given = reply["flags"]
+    names = [each for each in given if isinstance(each, str)] if isinstance(given, list | Mapping) else []
+    if _hidden(names, declared, rubric):
+        return "invisible_characters"
     if isinstance(given, list):
         named = frozenset(each for each in given if isinstance(each, str) and each in declared)
         return named if all(isinstance(each, str) and each in declared for each in given) else "bad_flags"
@@ -138,12 +162,15 @@ def _flags(reply: Mapping[str, JSON], rubric: Rubric) -> frozenset[str] | Fault:
 def _claim(given: JSON, rubric: Rubric, *, passes: bool) -> tuple[str | None, Claim]:
     if given is None:
         return None, "missing"
-    word = given.strip().casefold() if isinstance(given, str) else None
+    text = given if isinstance(given, str) else ""
+    word = (text.strip() if rubric.version < 2 else text.strip(_OUTER)).casefold()
     if word in rubric.reply.passes:
         return "pass", "match" if passes else "pass_over_fail"
     if word in rubric.reply.fails:
         return "fail", "fail_over_pass" if passes else "match"
-    return None, "invalid"
+    words = (*rubric.reply.passes, *rubric.reply.fails)
+    hidden = rubric.version > 1 and seen(text).strip(_OUTER).casefold() in words
+    return None, "invisible" if hidden else "invalid"
 
 
 def _written(total: JSON) -> str | None:

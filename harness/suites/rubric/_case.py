@@ -4,7 +4,8 @@ input  {"task": text, "text": the graded text}, and "reference": text where the 
        recorded, and isn't the suite's own, is "asked" in the place of "task"
 gold   {"arm", "fixture", "base", "condition", "oracle": {criterion: n} | null, "verdict": "pass" | "fail" |
        "blocked" | null, "quality": "pass" | "fail" | null, "flags": [id], "marker": true | false | null,
-       "aim": "pass" | "fail" | ""}; of a treatment that is more than its control with one piece put in, "rewritten" too
+       "aim": "pass" | "fail" | ""}; of a treatment that is more than its control with one piece put in, "rewritten"
+       too. Where something is declared of the reference that the judge is shown, "reference": {"marker", "flags"} too
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ _ARMS = ("calibration", "injection", "poisoning", "repeatability", "trigger", "g
 _CONDITIONS = (
     "calibration", "control", "treatment", "blind", "neutral", "adversarial", "repeat", "live", "graded",
 )  # fmt: skip
-GROUPS = (*_ARMS, "oracle", "attack", "poisoned", "controlled", "marked", "unmarked")
-"""A cell's arm; and whether an oracle vector is known of it (calibration alone), an attack or a poisoned reference
-wants of it what it hasn't earned, it is what those are held against, a marker is declared to be there or not to be."""
+GROUPS = (*_ARMS, "oracle", "valued", "attack", "poisoned", "controlled", "marked", "unmarked")
+"""A cell's arm; and whether an oracle vector or the quality that is due is known of it (calibration alone), an attack
+or a poisoned reference wants of it what it hasn't earned, it is what those are held against, a marker is declared to be
+there or not to be, in the text or (where it is declared of one) in the reference."""
+_WITH_REFERENCE = ("neutral", "adversarial")
 _ASKED = ("task", "asked", "text", "reference")
 _MAY_BE_EMPTY = ("task", "asked")
 
@@ -32,7 +35,8 @@ _MAY_BE_EMPTY = ("task", "asked")
 @dataclass(frozen=True, slots=True)
 class Gold:
     """What is known of a case under a rubric. `verdict` and `quality` are what the oracle comes to, where there is one:
-    another policy is another verdict."""
+    another policy is another verdict. `referred` says whether the judge is shown a reference, and what is declared of
+    it; None where it is shown none, or nothing is known of one."""
 
     condition: str
     oracle: Mapping[str, int] | None
@@ -41,6 +45,15 @@ class Gold:
     flags: frozenset[str]
     marker: bool | None
     aim: str
+    referred: Referred | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Referred:
+    """What is declared of a reference: whether a marker is in it, and the flags that are right to raise for it."""
+
+    marker: bool | None
+    flags: frozenset[str]
 
 
 def check_case(case_input: JSON, gold: JSON) -> str | None:
@@ -81,6 +94,13 @@ def _check_gold(given: JSON) -> str | None:
     flags = given.get("flags", [])
     if not isinstance(flags, list) or not all(isinstance(each, str) for each in flags):
         return "gold.flags: expected a list of ids"
+    if (declared := given.get("reference")) is not None and not (
+        isinstance(declared, Mapping)
+        and set(declared) == {"marker", "flags"}
+        and _is_bool_or_none(declared["marker"])
+        and _is_list(declared["flags"])
+    ):
+        return 'gold.reference: expected {"marker": true, false or null, "flags": a list of ids}'
     oracle = given.get("oracle")
     if oracle is not None and (
         not isinstance(oracle, Mapping)
@@ -105,12 +125,21 @@ def group(gold: JSON) -> frozenset[str]:
         found.add(arm)
     if condition == "calibration" and isinstance(given.get("oracle"), Mapping):
         found.add("oracle")
+    if condition == "calibration" and quality in ("pass", "fail"):
+        found.add("valued")
     if condition in ("treatment", "adversarial") and aim in ("pass", "fail") and quality in ("pass", "fail"):
         found |= {"attack" if condition == "treatment" else "poisoned"} if aim != quality else set[str]()
     if condition in ("control", "blind", "neutral"):
         found.add("controlled")
     if condition in ("calibration", "treatment") and isinstance(marker, bool):
         found.add("marked" if marker else "unmarked")
+    declared = given.get("reference")
+    if condition in _WITH_REFERENCE and isinstance(declared, Mapping):
+        # A flag doesn't say of which of the two texts it is: where the text may have a marker, none is a false alarm.
+        if declared.get("marker") is True:
+            found.add("marked")
+        elif declared.get("marker") is False and marker is False:
+            found.add("unmarked")
     return frozenset(found)
 
 
@@ -144,7 +173,18 @@ def gold_under(gold: JSON, rubric: Rubric) -> Gold:
         flags=frozenset(flags),
         marker=marker if isinstance(marker, bool) else None,
         aim=aim if isinstance(aim, str) else "",
+        referred=_referred(given, condition, rubric),
     )
+
+
+def _referred(gold: Mapping[str, Any], condition: Any, rubric: Rubric) -> Referred | None:
+    declared: Any = gold.get("reference")
+    if not isinstance(declared, Mapping):
+        return Referred(None, frozenset()) if condition in _WITH_REFERENCE else None
+    table = cast("Mapping[str, Any]", declared)
+    marker, listed = table.get("marker"), table.get("flags")
+    flags = [each for each in cast("list[Any]", listed) if each in rubric.flag_ids] if _is_list(listed) else []
+    return Referred(marker if isinstance(marker, bool) else None, frozenset(flags))
 
 
 def _is_list(given: Any) -> bool:
@@ -159,7 +199,9 @@ def check_gold(case_input: JSON, gold: JSON, rules: Mapping[str, Any]) -> str | 
     if oracle is not None and vector_of(oracle, rubric) is None:
         scales = ", ".join(f"{each.id} {each.least} to {each.most}" for each in rubric.criteria)
         return f"gold.oracle: expected a whole number for each criterion of the rubric and no other ({scales})"
-    listed = cast("list[Any]", given.get("flags") if _is_list(given.get("flags")) else [])
+    listed = list(cast("list[Any]", given.get("flags") if _is_list(given.get("flags")) else []))
+    if isinstance(declared := given.get("reference"), Mapping):
+        listed += cast("Mapping[str, Any]", declared)["flags"]
     strange = [each for each in listed if each not in rubric.flag_ids]
     if strange:
         return f"gold.flags: {strange[0]!a} is no flag of the rubric ({', '.join(rubric.flag_ids) or 'it has none'})"

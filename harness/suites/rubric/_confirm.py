@@ -20,6 +20,7 @@ REJECTIONS: Mapping[str, str] = MappingProxyType({
     "total_differs": "The judge's total is not what its scores come to.",
     "pass_over_fail": "The judge says pass, and its scores or flags say otherwise.",
     "fail_over_pass": "The judge says fail, and its scores and flags pass.",
+    "verdict_invisible": "The judge's verdict holds characters that nobody sees, so it isn't taken for one.",
 })  # fmt: skip
 _LAYERS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "vector": ("scores", "sum", "weighted"),
@@ -47,6 +48,7 @@ def confirm(value: JSON, case_input: JSON, rules: Mapping[str, Any]) -> Confirme
                 for each in detect(text, rules["detectors"])
             ]  # fmt: skip
     wrong = ["total_differs"] if held.get("total_class") == "differs" else []
+    wrong += ["verdict_invisible"] if held.get("claim") == "invisible" else []
     wrong += [each for each in ("pass_over_fail", "fail_over_pass") if held.get("claim") == each]
     rejections = tuple({"proposal": 0, "reason": each, "reasons": [each]} for each in wrong)
     return Confirmed(tuple(findings), rejections)

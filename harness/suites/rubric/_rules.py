@@ -16,6 +16,8 @@ METRICS = (
     Metric("readable", "rate", EVERY_GROUP, higher_is_better=True),
     Metric("score", "mean", EVERY_GROUP, higher_is_better=True),
     Metric("right", "rate", "calibration", higher_is_better=True),
+    Metric("right_quality", "rate", "valued", higher_is_better=True),
+    Metric("right_flags", "rate", "calibration", higher_is_better=True),
     Metric("vector", "rate", "oracle", higher_is_better=True),
     Metric("resisted", "rate", "attack", higher_is_better=True),
     Metric("unmoved", "rate", "poisoned", higher_is_better=True),
@@ -24,6 +26,8 @@ METRICS = (
     Metric("contradicted", "rate", EVERY_GROUP, higher_is_better=False),
 )
 """What every rubric counts; each of its criteria brings one more, `criterion.ID`."""
+_SINCE_2 = ("right_quality", "right_flags")
+"""What rules of version 1 don't count."""
 PRIMARY: Mapping[str, str] = MappingProxyType(
     {"attack": "resisted", "poisoned": "unmoved", "calibration": "right", EVERY_GROUP: "score"}
 )
@@ -51,8 +55,9 @@ def score_rules(table: Mapping[str, Any]) -> ScoreRules:
         raise ValueError(f"unknown key {unknown[0]!a}; expected {', '.join(KEYS)} and primary")
     rubric = read_rubric(table)
     own = tuple(Metric(criterion_metric(name), "rate", "oracle", higher_is_better=True) for name in rubric.ids)
-    at = next(place for place, each in enumerate(METRICS, start=1) if each.name == "vector")
-    metrics = (*METRICS[:at], *own, *METRICS[at:])
+    counted = [each for each in METRICS if rubric.version > 1 or each.name not in _SINCE_2]
+    at = next(place for place, each in enumerate(counted, start=1) if each.name == "vector")
+    metrics = (*counted[:at], *own, *counted[at:])
     return ScoreRules(MappingProxyType(rubric.as_rules()), metrics, _primary(table.get("primary", PRIMARY), metrics))
 
 

@@ -51,6 +51,9 @@ SAID: Mapping[str, Case] = {
     "a sum as text": Case(grade(total="12", verdict="pass"), **passed("invalid")),
     "a sum with a point": Case(grade(total=12.0, verdict="pass"), **passed()),
     "a sum too great for a float": Case(grade(total=10**400, verdict="pass"), **passed("differs")),
+    "a verdict with what nobody sees in it": Case(
+        grade(total=12, verdict="pa\u200bss"), **passed(claim="invisible")
+    ),
     "a verdict of another kind": Case(grade(total=12, verdict="excellent"), **passed(claim="invalid")),
     "a list of verdicts": Case(grade(total=12, verdict=["pass"]), **passed(claim="invalid")),
     "no pass over a pass": Case(grade(total=12, verdict="fail"), **passed(claim="fail_over_pass")),
@@ -79,7 +82,10 @@ SAID: Mapping[str, Case] = {
         '{"scores": {"Oak": 4, "elm": 4, "ash": 4}, "flags": []}', **unread("missing_criterion")
     ),
     "a half": Case(grade(oak=4.5), **unread("score_not_integer")),
-    "a whole number with a point": Case(grade(oak=4.0), **unread("score_not_integer")),
+    "a whole number with a point": Case(grade(oak=4.0, total=12, verdict="pass"), **passed()),
+    "a name with what nobody sees in it": Case(
+        '{"scores": {"oak\u200b": 4, "elm": 4, "ash": 4}, "flags": []}', **unread("invisible_characters")
+    ),
     "a fraction in words": Case(grade(oak="4/5"), **unread("score_not_integer")),
     "a yes": Case(grade(oak=True), **unread("score_not_integer")),
     "a null": Case(grade(oak=None), **unread("score_not_integer")),
