@@ -14,6 +14,7 @@ from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
 from harness._report_data import Data, collect, with_intervals
 from harness._report_document import BY_CASE, SAME_INPUT, between, figure_of, has_repeats, interval_heading, percent
+from harness._report_short import short_tables
 from harness._report_study import set_aside, study_text, warnings_in
 from harness._session import UNFINISHED
 from harness._spend import spend_said, spend_tables
@@ -227,10 +228,11 @@ def _row_marks(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def render_report(report: RunReport) -> Sequence[object]:
+def render_report(report: RunReport, *, explain: bool = False) -> Sequence[object]:
     """Tables for rich: a scoreboard a rule set and candidate, bars, predictions, and the unmeasured by reason.
 
-    Every cell is plain text, escaped.
+    Every cell is plain text, escaped. Without `explain` the tables that a suite brings are cut to what is not nothing,
+    and what each counts isn't told.
     """
     data, said = report.data, [*report.history.sentences(), *report.history.noted()]
     shown: list[object] = [_text(line) for line in (_about(report), *_marks(report), *said)]
@@ -283,7 +285,7 @@ def render_report(report: RunReport) -> Sequence[object]:
         lines += [("(unreadable)", "", "", "", "undecided", held["unread"])] if held["unread"] else []
         shown.append(_table(title, ("expected", "rules", "candidate", "figure", "status", ""), lines))
     for each in data.get("study", []):
-        shown += _study_tables(each)
+        shown += _study_tables(each) if explain else short_tables(each)
     if data["unmeasured"]:
         names = ("candidate", "rules", "stage", "reason", "domain", "count")
         shown.append(_counts("Unmeasured, by reason", names, data["unmeasured"]))

@@ -54,6 +54,9 @@ def report(
     ] = False,
     no_record: NoRecord = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is no report.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="All rows of a suite's own tables, and what each of them counts.")
+    ] = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
@@ -92,7 +95,7 @@ def report(
     elif form is None and as_json:
         emit_json(found.as_json())
     elif form is None:
-        show(found)
+        show(found, explain=explain)
     status = judged(found, db, no_record=no_record) if gate else 0
     if not found.holds and form is not None:
         tell(DOES_NOT_HOLD)
@@ -134,11 +137,11 @@ def _written(ledger: Ledger, found: RunReport, form: str | None, out: Path | Non
     return write_report(ledger, found.data, render(found.data, form), form, target)
 
 
-def show(found: RunReport | StandingReport) -> None:
-    """Print a report's tables on stdout."""
+def show(found: RunReport | StandingReport, *, explain: bool = False) -> None:
+    """Print a report's tables on stdout; `explain`: a suite's own whole, with what each of them counts."""
     from harness._report import RunReport, render_report, render_standing
 
-    show_parts(render_report(found) if isinstance(found, RunReport) else render_standing(found))
+    show_parts(render_report(found, explain=explain) if isinstance(found, RunReport) else render_standing(found))
 
 
 def show_parts(parts: Sequence[object]) -> None:

@@ -111,7 +111,9 @@ class _Check:
         if found is not None:
             if found.placed and found.placed not in self.told:
                 self.told.append(found.placed)
-            (self.partly if found.in_part else self.proved).append(found.sentence())
+            # A figure of which no cell was planned, such as one of an arm that wasn't run, says nothing.
+            if claim.planned or claim.n or found.in_part:
+                (self.partly if found.in_part else self.proved).append(found.sentence())
         self.claims.append(ClaimSeen(
             claim.run, claim.rules, claim.candidate, claim.metric, claim.kind, claim.k, claim.total, claim.n,
             claim.planned, claim.unmeasured,

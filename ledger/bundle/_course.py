@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ledger._screen import printable
 from ledger.bundle._read import Claim
+from ledger.bundle._readme import number
 from ledger.bundle._seen import Seen
 from ledger.kinds import Close, Plan, Tally
 
@@ -56,6 +57,6 @@ def unclaimed(seen: Seen, run: str, claims: Iterable[Claim]) -> Iterator[str]:
     for seq, tally in newest.values():
         for each in tally.metrics:
             if seq > after and (seq, each.candidate, each.metric) not in claimed:
-                figure = f"{each.k}/{each.n}" if each.kind == "rate" else f"{each.total} over {each.n}"
+                figure = f"{each.k}/{each.n}" if each.kind == "rate" else f"{number(each.total)} over {each.n}"
                 named = f"{each.metric!r}, run {run}, {each.candidate!r}, {tally.rules!r}"
                 yield f"a claim is left out: {figure}, {named}, of event {seq}"

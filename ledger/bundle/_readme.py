@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["FIXED_WORDS", "readme", "spans"]
+__all__ = ["FIXED_WORDS", "number", "readme", "spans"]
 
 _MOST_SPANS = 60
 _WHAT = """\
@@ -37,6 +37,7 @@ _CLAIMS = """\
 Each is worked out again from the scores in `events.jsonl`: k of n measured, of so many planned. A mean shows its total.
 """
 _NO_CLAIMS = "Nothing: no figure was asked for, or what carries it is hidden.\n"
+_NO_CELL = "Figures of which no cell was planned aren't listed: {count}. They are in `bundle.json`.\n"
 _RUNS = """\
 ## Which runs there are
 
@@ -79,7 +80,8 @@ _ROWS = (
 
 FIXED_WORDS = " ".join(
     (
-        _WHAT, _HOW, _ALL_LINES, _SOME_LINES, _CLAIMS, _NO_CLAIMS, _RUNS, _HIDDEN, _LABELS, _NOT_HIDDEN, _TELLS,
+        _WHAT, _HOW, _ALL_LINES, _SOME_LINES, _CLAIMS, _NO_CLAIMS, _NO_CELL, _RUNS, _HIDDEN, _LABELS, _NOT_HIDDEN,
+        _TELLS,
         _REDACTED, _REVEALED, _UNREAD, _ROWS,
     )
 )  # fmt: skip
@@ -102,15 +104,18 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> list[str]:
     if not claims:
         return [_NO_CLAIMS]
     lines = [_CLAIMS, "| run | rules | candidate | metric | k/n | planned |", "| --- | --- | --- | --- | ---: | ---: |"]
-    for each in claims:
-        counted = f"{each['k']}/{each['n']}" if each["kind"] == "rate" else f"{_number(each['total'])} over {each['n']}"
+    listed = [each for each in claims if each["planned"] or each["n"]]
+    for each in listed:
+        counted = f"{each['k']}/{each['n']}" if each["kind"] == "rate" else f"{number(each['total'])} over {each['n']}"
         cells = (each["run"], each["rules"], each["candidate"], each["metric"])
         lines.append(f"| {' | '.join(f'`{_cell(cell)}`' for cell in cells)} | {counted} | {each['planned']} |")
-    return [*lines, ""]
+    more = len(claims) - len(listed)
+    return [*(lines if listed else []), "", *([_NO_CELL.format(count=more)] if more else [])]
 
 
-def _number(value: float | None) -> str:
-    """A total as people write it: the same whether a reader takes 1 for a whole number or not."""
+def number(value: float | None) -> str:
+    """A total as people write it: the same whether a reader takes 1 for a whole number or not, and never the digits in
+    which a binary fraction misses a decimal one."""
     return "none" if value is None else f"{value:.12g}"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ledger._errors import BadBundle
 from ledger.bundle._read import Claim
+from ledger.bundle._readme import number
 from ledger.bundle._seen import Seen
 from ledger.kinds import Cell, Freeze, Plan, Score, Tally
 
@@ -38,7 +39,7 @@ class Recounted:
     def sentence(self) -> str:
         """The claim, and how much of it is proved."""
         claim = self.claim
-        value = f"{claim.k}/{claim.n}" if claim.kind == "rate" else f"{claim.total} over {claim.n}"
+        value = f"{claim.k}/{claim.n}" if claim.kind == "rate" else f"{number(claim.total)} over {claim.n}"
         when = "frozen before the first response" if self.before else "frozen AFTER the first response"
         policy = f", {claim.unmeasured} of them unmeasured and counted by a policy" if claim.unmeasured else ""
         # Names are written as literals: one that looks like a figure stays a name.
@@ -47,7 +48,7 @@ class Recounted:
         if not self.hidden:
             weak = f", {self.weak} of them on what a redaction withholds" if self.weak else ""
             return f"{said}: counted again from {self.scores} scores{weak}"
-        shown = f"{round(self.total)}/{self.n}" if claim.kind == "rate" else f"{self.total} over {self.n}"
+        shown = f"{round(self.total)}/{self.n}" if claim.kind == "rate" else f"{number(self.total)} over {self.n}"
         return (
             f"{said}: {shown} of {self.planned} by the scores shown; {self.hidden} are hidden, and stand by the"
             " tally alone"
@@ -86,6 +87,7 @@ def _against_tally(claim: Claim, tally: Tally) -> None:
     for name in ("kind", "k", "total", "n", "planned", "unmeasured", "primary"):
         said, is_ = getattr(claim, name), getattr(rows[0], name)
         if said != is_:
+            # Here the digits matter, for they are what differs.
             raise BadBundle(f"it claims {name} {said}, and its tally, event {claim.tally}, says {is_}")
 
 
@@ -203,7 +205,7 @@ def _count(claim: Claim, scores: Sequence[Score], hidden: int, *, before: bool) 
         fits = fits and claim.total == total
     fits = fits and 0 <= claim.unmeasured - unmeasured <= hidden
     if not fits:
-        value = f"{k}/{n}" if claim.kind == "rate" else f"{total} over {n}"
+        value = f"{k}/{n}" if claim.kind == "rate" else f"{number(total)} over {n}"
         rest = f", and {hidden} hidden ones can't make up for it" if hidden else ""
         raise BadBundle(
             f"{claim.metric} of {claim.candidate} in run {claim.run} under {claim.rules}: its scores give {value} of"

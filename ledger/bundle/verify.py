@@ -52,6 +52,7 @@ def clean(value):  # what somebody else wrote, as printable ASCII and short: the
 def plainly(problem):
     return "not as BUNDLES.md says: " * (not isinstance(problem, (ValueError, OSError, zipfile.error))) + clean(problem)
 def many(count, what): return f"{count} {what}{'s' * (count != 1)}"
+def plain(value): return f"{value:.12g}" if isinstance(value, float) else value  # no digits of a binary fraction
 def named(*names): return ", ".join(clean(ascii(each)) for each in names)  # quoted, so that none can pass for a figure
 def unbase64(text):
     data = base64.b64decode(text.encode("ascii"), validate=True)
@@ -651,22 +652,21 @@ class Bundle:  # `problems` are false, `partly` is proved in part, `proved` is p
         having, total = [score for score in sure if metric in score["metrics"]], 0
         for value in [score["metrics"][metric] for score in having]:
             expect(not rate or value in (0, 1), "a rate of scores that aren't 0 or 1"); total += value
-        n, planned, hidden, k = len(having), len(sure), len(unsure & set(own)), round(total)
-        unmeasured = sum(score["outcome"] == "unmeasured" for score in having)
+        n, planned, hidden, k = len(having), len(sure), len(unsure & set(own)), round(total); unmeasured = sum(score["outcome"] == "unmeasured" for score in having)
         fits = n <= claim["n"] <= n + hidden and planned <= claim["planned"] <= planned + hidden
         fits = fits and (k <= claim["k"] <= k + claim["n"] - n if rate else hidden or total == claim["total"])
         fits = fits and unmeasured <= claim["unmeasured"] <= unmeasured + hidden
-        expect(fits, f"its scores give {total}/{n} of {planned}, {unmeasured} unmeasured; {hidden} are hidden")
+        expect(fits, f"its scores give {plain(total)}/{n} of {planned}, {unmeasured} unmeasured; {hidden} are hidden")
         came = {e.seq for e in self.by_kind["response", run]}.union(  # a response of another ledger was before all
             *({c for c in e.causes if self.events[c].kind == "response"} or {0} for e in self.by_kind["reuse", run]))
         fixed = {freeze, *(f for each in self.about["fixtures"] for f in each["freezes"] if f in plan.causes)}
         before = not self.by_kind["import", run] and max(fixed) < min(came, default=MAX_INT)
-        by = f"{total}/{n} by the scores shown, {hidden} hidden by the tally alone" if hidden else "recounted"
+        by = f"{plain(total)}/{n} by the scores shown, {hidden} hidden by the tally alone" if hidden else "recounted"
         weak = sum(at.get(cell) in self.links.weak for cell in own)
         by += f", {weak} of them on what a redaction withholds" * bool(weak)
         by += f", {claim['unmeasured']} of them unmeasured and counted by a policy" * bool(claim["unmeasured"])
-        (self.partly if hidden or weak else self.proved).append(
-            f"{claim['k' if rate else 'total']}/{claim['n']} of {claim['planned']} planned, {by}, rules frozen "
+        if claim["planned"] or claim["n"] or hidden: (self.partly if hidden or weak else self.proved).append(
+            f"{plain(claim['k' if rate else 'total'])}/{claim['n']} of {claim['planned']} planned, {by}, rules frozen "
             f"{'before' if before else 'AFTER'} the first response: {named(metric, run, candidate, rules)}")
     def check_fixture(self, fixture):  # every run on it, and which were reported or replaced, as far as can be told
         freezes, runs, whole = set(fixture["freezes"]), fixture["runs"], self.about["complete"]

@@ -178,6 +178,8 @@ def test_the_terminal_and_json_show_it_and_a_part_of_the_cases_has_none(
 ) -> None:
     db = copied(tmp_path)
     assert cli("report", "latest", "--db", db) == 0
+    assert "It says nothing else." not in (short := capsys.readouterr().out) and "\u202e" not in short
+    assert cli("report", "latest", "--db", db, "--explain") == 0
     shown = capsys.readouterr().out
     assert "Rightness" in shown and "It says nothing else." in shown and "\u202e" not in shown
     assert cli("report", "latest", "--json", "--db", db) == 0
