@@ -21,6 +21,9 @@ __all__ = ["Purse", "budget_again", "budget_text", "open_purse", "parse_max_cost
 
 _AMOUNT = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,12})?) ?([A-Za-z]{3})?")
 _LIMITS = ("max_completion_tokens", "max_tokens", "num_predict")
+_ADDING = ("tools", "web_search_options", "search_parameters", "enable_search", "plugins", "mcp_servers")
+"""Parameters that let a provider put text of its own, such as what a search found, beside what was sent."""
+
 _SIZE = "SELECT body ->> '$.blobs.body.size' AS size FROM main.events WHERE seq = ?"
 
 
@@ -54,19 +57,19 @@ class Purse:
         """A sentence for each candidate a broken call of which would stop the run: its use would have no bound."""
         prices = {each.label: self.price(each) for each in candidates if not each.recorded}
         return [
-            f"warning: {each.label} sets no max_tokens: under {self.budget.names()} a call that breaks off can't be"
-            " bounded and stops the run; set it in suite.toml [parameters] or with -M max_tokens=…"
+            f"warning: {each.label} {_why_unbounded(each.parameters)}: under {self.budget.names()} a call that breaks"
+            " off can't be bounded and stops the run"
             for each in candidates
             if self.budget.counts
             and not each.recorded
-            and reply_limits(each.parameters) is None
+            and _bounded(each.parameters) is None
             and not (self.budget.tokens is None and (price := prices[each.label]) is not None and price.is_free)
         ]
 
     def meter(self, candidates: Sequence[Candidate], ledger: Ledger) -> Meter:
         """A meter that has counted nothing yet."""
         asked = [each for each in candidates if not each.recorded]
-        limits = {each.label: reply_limits(each.parameters) for each in asked}
+        limits = {each.label: _bounded(each.parameters) for each in asked}
         return Meter(
             {each.label: self.price(each) for each in asked}, self.budget,
             limits={label: limit for label, limit in limits.items() if limit is not None}, size_of=_size_of(ledger),
@@ -109,12 +112,26 @@ def budget_again(kept: Mapping[str, str], max_cost: str = "", max_tokens_total: 
 
 
 def reply_limits(parameters: Mapping[str, Any]) -> int | None:
-    """The most tokens that a reply may have, as a candidate's parameters set it; None where they don't."""
+    """The most tokens that a reply may have, as a candidate's parameters set it; None where they don't. Where several
+    choices are asked for (`n`, `best_of`), each of them may have as many."""
     options = parameters.get("options")
     places = [parameters, *([cast("Mapping[str, Any]", options)] if isinstance(options, dict) else [])]
     found = [place.get(name) for place in places for name in _LIMITS]
     limits = [each for each in found if isinstance(each, int) and not isinstance(each, bool) and each > 0]
-    return max(limits) if limits else None
+    copies = [each for each in (parameters.get("n"), parameters.get("best_of")) if isinstance(each, int) and each > 1]
+    return max(limits) * max(copies, default=1) if limits else None
+
+
+def _bounded(parameters: Mapping[str, Any]) -> int | None:
+    """The most tokens of a reply whose request's bytes bound its prompt; None where either has no bound."""
+    return None if any(parameters.get(name) for name in _ADDING) else reply_limits(parameters)
+
+
+def _why_unbounded(parameters: Mapping[str, Any]) -> str:
+    adding = [name for name in _ADDING if parameters.get(name)]
+    if adding:
+        return f"sets {adding[0]}, with which the provider may add text of its own"
+    return "sets no max_tokens (in suite.toml [parameters], or with -M max_tokens=…)"
 
 
 def resumed_meter(ledger: Ledger, run: str, plan: Plan, budget: Budget) -> Meter:
@@ -124,7 +141,7 @@ def resumed_meter(ledger: Ledger, run: str, plan: Plan, budget: Budget) -> Meter
     """
     prices = {each.label: Price.from_body(each.price) for each in plan.candidates}
     budget = _settled(budget, prices, "the run was planned without one for {}; --max-tokens-total needs none")
-    limits = {each.label: reply_limits(each.parameters) for each in plan.candidates}
+    limits = {each.label: _bounded(each.parameters) for each in plan.candidates}
     meter = Meter(
         prices, budget, limits={label: limit for label, limit in limits.items() if limit is not None},
         size_of=_size_of(ledger),

@@ -6,7 +6,8 @@ price list their prices; else it is unknown, and never taken as 0:
     counted    the reply tells its tokens: they are added up
     refused    a status of 400 or more: nothing was produced, nothing is counted
     unsent     no connection was made: nothing is counted
-    unknown    a whole reply that tells no tokens, or tokens of a sort without a price: with a budget, asking stops
+    unknown    a whole reply that tells no tokens, tokens that don't add up, or tokens of a sort without a price: with
+               a budget, asking stops
                a timeout, a cut reply, a request of unknown fate: with a budget, the most that it can have used is
                counted in its place, where the request sets a token limit; without one, asking stops
 """
@@ -159,9 +160,9 @@ class Meter:
         if self.budget.tokens is None and price is not None and price.is_free:
             return
         if not cut:
-            self.stop(f"a reply of {label} tells no tokens")
+            self.stop(f"a reply of {label} tells no tokens, or counts that don't add up")
         elif limit is None or size is None:
-            self.stop(f"a call of {label} ended without a whole reply, and sets no max_tokens that bounds it")
+            self.stop(f"a call of {label} ended without a whole reply, and nothing it sets bounds what it used")
         else:
             used = self.used[label]
             used.most_tokens += size + limit

@@ -82,7 +82,10 @@ class Price:
     source: str = ""
 
     def cost(self, tokens: Tokens) -> Decimal | None:
-        """What so many tokens cost, exactly; None where some were of a sort whose price isn't known."""
+        """What so many tokens cost, exactly; None where some were of a sort whose price isn't known: of those that have
+        one of their own (`Tokens.apart`) it never is."""
+        if tokens.apart:
+            return None
         total = Decimal(0)
         for name in _AMOUNTS:
             count = int(getattr(tokens, name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from harness.parse._message import Ending, Message, as_counts, as_list, as_object, as_text
+from harness.parse._message import Ending, Message, as_list, as_object, as_text
 
 __all__ = ["ENDINGS", "feed", "whole"]
 
@@ -27,6 +27,7 @@ def whole(root: dict[str, Any]) -> Message:
         message.fault = "not_json"
         return message
     _open(message, root)
+    message.told.tell(root.get("usage"), final=True)
     content = root.get("content")
     blocks = as_list(content)
     if blocks is not None:
@@ -40,7 +41,6 @@ def whole(root: dict[str, Any]) -> Message:
 
 def _open(message: Message, body: dict[str, Any]) -> None:
     message.model = as_text(body.get("model")) or message.model
-    message.usage.update(as_counts(body.get("usage")))
     message.stop = as_text(body.get("stop_reason")) or message.stop
 
 
@@ -70,14 +70,19 @@ def feed(message: Message, event: dict[str, Any]) -> None:
         opened = as_object(event.get("message")) or {}
         message.texts = message.texts or []
         _open(message, opened)
+        # Nothing was written yet: what stands under output_tokens here is no figure.
+        message.told.tell(opened.get("usage"), final=False, placeholders=("output_tokens",))
         for block in as_list(opened.get("content")) or []:
             _block(message, block)
     elif kind == "content_block_start":
+        message.told.more()
         _block(message, event.get("content_block"))
     elif kind == "content_block_delta":
+        message.told.more()
         _block(message, event.get("delta"))
     elif kind == "message_delta":
-        message.usage.update(as_counts(event.get("usage")))
+        usage = as_object(event.get("usage")) or {}
+        message.told.tell(usage, final=usage.get("output_tokens") is not None)
         message.stop = as_text((as_object(event.get("delta")) or {}).get("stop_reason")) or message.stop
     elif kind == "message_stop":
         message.done = True

@@ -11,8 +11,9 @@ from harness.parse._answer import read_string
 from harness.parse._errors import ApiError
 from harness.parse._served import Served
 from harness.parse._types import Ask, Reading, ReadRules, make_reading
+from harness.parse._usage import Told
 
-__all__ = ["Ending", "Message", "as_counts", "as_list", "as_object", "as_text", "read_message", "with_facts"]
+__all__ = ["Ending", "Message", "as_list", "as_object", "as_text", "read_message", "with_facts"]
 
 Ending = Literal["end", "length", "refusal", "filter", "tool", "pause", "idle"]
 
@@ -32,7 +33,7 @@ class Message:
     tool: bool = False
     stop: str | None = None
     model: str | None = None
-    usage: dict[str, int] = field(default_factory=dict[str, int])
+    told: Told = field(default_factory=Told)
     served: Served = field(default_factory=dict[str, "list[str]"])
     many: bool = False
     fault: str = ""
@@ -70,19 +71,9 @@ def as_list(value: object) -> list[Any] | None:
     return cast("list[Any]", value) if isinstance(value, list) else None
 
 
-def as_counts(value: object, prefix: str = "") -> dict[str, int]:
-    """The integer fields of a usage object; those of objects inside it under `outer.inner`."""
-    found: dict[str, int] = {}
-    for key, item in (as_object(value) or {}).items():
-        if isinstance(item, int) and not isinstance(item, bool) and abs(item) < 2**53:
-            found[prefix + key] = item
-        elif isinstance(item, dict) and not prefix:
-            found.update(as_counts(cast("object", item), f"{key}."))
-    return found
-
-
 def read_message(message: Message, endings: Mapping[str, Ending], ask: Ask, rules: ReadRules) -> Reading:
     """The outcome of a message that came whole and holds no error."""
+    message.told.settle()
     return with_facts(_read(message, endings, ask, rules), message)
 
 
@@ -90,9 +81,10 @@ def with_facts(reading: Reading, message: Message) -> Reading:
     """The reading, with what the envelope says beside the text."""
     own = "".join(message.reasoning)
     reasoning = "\n".join(part for part in (own, reading.reasoning) if part) or None
+    counts = message.told.counts or None
     return Reading(
         reading.status, reading.reason, reading.stage, reading.domain, reading.retry, reading.flags, reading.value,
-        reading.span, _storable(reading.text), _storable(reasoning), message.usage or None, _storable(message.stop),
+        reading.span, _storable(reading.text), _storable(reasoning), counts, _storable(message.stop),
         _storable(message.model), {what: tuple(names) for what, names in message.served.items()},
     )  # fmt: skip
 
@@ -138,7 +130,7 @@ def _empty(message: Message, text: str | None, *, cut: bool) -> Reading:
     """No answer text at all: the budget went into reasoning, or there never was any."""
     thought = bool("".join(message.reasoning).strip())
     if cut:
-        hidden = any(count > 0 for key, count in message.usage.items() if key.endswith("reasoning_tokens"))
+        hidden = any(count > 0 for key, count in message.told.counts.items() if key.endswith("reasoning_tokens"))
         return make_reading("truncated", "inside_reasoning" if thought or hidden else "stop_length", text=text)
     if thought:
         return make_reading("empty", "reasoning_only", text=text)

@@ -37,10 +37,7 @@ def feed(message: Message, event: dict[str, Any]) -> None:
     if event.get("done") is True:
         message.done = True
         message.stop = as_text(event.get("done_reason")) or None
-        for key in _COUNTS:
-            count = event.get(key)
-            if isinstance(count, int) and not isinstance(count, bool) and abs(count) < 2**53:
-                message.usage[key] = count
+        message.told.tell({key: event.get(key) for key in _COUNTS}, final=True)
 
 
 def _take(message: Message, body: dict[str, Any]) -> None:

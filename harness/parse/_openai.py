@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from harness.parse._message import Ending, Message, as_counts, as_list, as_object, as_text
+from harness.parse._message import Ending, Message, as_list, as_object, as_text
 
 __all__ = ["ENDINGS", "feed", "whole"]
 
@@ -18,11 +18,13 @@ ENDINGS: Final[dict[str, Ending]] = {
     "function_call": "tool",
 }
 _THOUGHTS: Final = ("reasoning_content", "reasoning")
+_PARTS: Final = ("content", "refusal", "tool_calls", "function_call", "audio", *_THOUGHTS)
 
 
 def whole(root: dict[str, Any]) -> Message:
     """The message of a response body."""
-    message = Message(model=as_text(root.get("model")) or None, usage=as_counts(root.get("usage")), done=True)
+    message = Message(model=as_text(root.get("model")) or None, done=True)
+    _told(message, root, final=True)
     choices = as_list(root.get("choices"))
     if not choices:
         message.fault = "no_choices"
@@ -80,14 +82,29 @@ def _part(message: Message, part: Any) -> None:
 def feed(message: Message, event: dict[str, Any]) -> None:
     """Add one streamed chunk."""
     message.model = message.model or as_text(event.get("model")) or None
-    message.usage.update(as_counts(event.get("usage")))
     for each in as_list(event.get("choices")) or []:
         choice = as_object(each)
         if choice is None:
             message.fault = "not_json"
             continue
+        delta = as_object(choice.get("delta")) or {}
+        if any(delta.get(key) for key in _PARTS):
+            message.told.more()
         if choice.get("index", 0) != 0:
             message.many = True
             continue
-        _take(message, as_object(choice.get("delta")) or {})
+        _take(message, delta)
         message.stop = as_text(choice.get("finish_reason")) or message.stop
+    # Counts that came ahead of the finish reason are those of a part.
+    _told(message, event, final=message.stop is not None)
+
+
+def _told(message: Message, body: dict[str, Any], *, final: bool) -> None:
+    """Take the counts of a body or a chunk: Groq's streams tell them in `x_groq`, Moonshot's in the last choice."""
+    beside = as_object(body.get("x_groq")) or {}
+    choices = [as_object(each) or {} for each in as_list(body.get("choices")) or []]
+    for place in (beside, *choices, body):
+        message.told.tell(place.get("usage"), final=final)
+    if body.get("usage_breakdown") or beside.get("usage_breakdown"):
+        # Groq's compound systems: several models were asked, each at its own price.
+        message.told.counts["usage_breakdown"] = 1

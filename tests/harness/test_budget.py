@@ -12,7 +12,7 @@ from tests.harness.test_spend import experiment
 
 def test_a_candidate_that_a_budget_cannot_bound_is_warned_of_ahead_and_a_resume_gets_past_it(tmp_path: Path) -> None:
     of = experiment(tmp_path)
-    warned = "warning: openai/b sets no max_tokens: under --max-tokens-total a call that breaks off can't be bounded"
+    warned = "max_tokens=…): under --max-tokens-total a call that breaks off can't be bounded and stops the run"
     quick = threading.Event()
     with model_server(lambda prompt: Answer(perfect(prompt), delay=0.0 if quick.is_set() else 1.5)) as server:
         asked = ["--engine", "openai/b", "--base-url", server.openai, "-M", "max_tokens=null", "--limit", "2"]
