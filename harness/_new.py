@@ -7,44 +7,32 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from harness._errors import UsageError
 from harness._fit import check_asks, check_golds, located
-from harness._json import JSON, loads, members
-from harness._new_cases import BadRows, Columns, Made, make_cases
+from harness._json import loads, members
+from harness._new_advice import advice
+from harness._new_cases import BadRows, Made
+from harness._new_draft import Wanted, draft
 from harness._new_files import eval_file, ignored, prompt_file, readme_file, suite_file
+from harness._new_fitted import Fitted
 from harness._new_kits import Kit, example_cases, find_kit
 from harness._new_rows import Table, read_table
-from harness._new_rules import Fitted, fit_rules, set_options
+from harness._new_rules import Asked, fit_rules
+from harness._new_settings import read_settings
 from harness._prices import PRICES_FILE, price_template
-from harness._rules import load_rules, ruleset_from_frozen
+from harness._rules import load_rules
 from harness._suite import load_suite
-from harness.suites.manifest import STAGES
 from ledger import printable
 
 __all__ = ["BadRows", "NewSuite", "Wanted", "new_suite"]
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _MOST_BAD: Final = 20
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What a person asked for. `data` None makes the scorer's worked example."""
-
-    name: str
-    data: Path | None = None
-    columns: Columns = field(default_factory=lambda: Columns((), ()))
-    score: str = "exact"
-    delimiter: str = ""
-    encoding: str = ""
-    empty_gold: bool = False
-    skip_bad: bool = False
-    settings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -79,10 +67,11 @@ def new_suite(wanted: Wanted, root: Path = Path("fixtures")) -> NewSuite:
             f"{_show(folder)} is there already, and nothing is overwritten; take another name, move the folder away, or"
             f" put changed cases into {_show(folder / 'v2' / 'cases.jsonl')}"
         )
-    built = _from_data(wanted, kit, wanted.data) if wanted.data is not None else _example(wanted, kit)
+    built = _from_data(wanted, wanted.data) if wanted.data is not None else _example(wanted, kit)
+    ask = built.fitted.ask or kit.ask
     files = {
-        "suite.toml": suite_file(wanted.name, kit, prompt=bool(built.prompt)),
-        f"rules/{kit.name}.toml": built.rules,
+        "suite.toml": suite_file(wanted.name, ask, prompt=bool(built.prompt)),
+        f"rules/{kit.name}.toml": built.fitted.rules,
         "v1/cases.jsonl": built.cases,
         "README.md": readme_file(wanted.name, kit, built.count, built.came_from, prompt=bool(built.prompt)),
         **({"prompts/question.txt": built.prompt} if built.prompt else {}),
@@ -98,7 +87,7 @@ def new_suite(wanted: Wanted, root: Path = Path("fixtures")) -> NewSuite:
 @dataclass(frozen=True)
 class _Built:
     prompt: str
-    rules: str
+    fitted: Fitted
     cases: str
     count: int
     came_from: str
@@ -109,33 +98,32 @@ class _Built:
 
 def _example(wanted: Wanted, kit: Kit) -> _Built:
     text = example_cases(kit).decode("utf-8")
-    golds = [loads(members(line)["gold"]) for line in text.splitlines()]
-    fitted = fit_rules(kit, kit.inputs, golds, options="options" in kit.inputs)
-    fitted = set_options(fitted, kit, wanted.settings)
+    made = [_of_line(line, number) for number, line in enumerate(text.splitlines(), start=1)]
+    given = read_settings(kit, wanted.settings)
+    fitted = fit_rules(kit, Asked(kit.inputs, made, options="options" in kit.inputs, given=given))
     fields = [name for name in kit.inputs if name != "options"]
-    prompt = prompt_file(fields, options="options" in kit.inputs, tail=fitted.tail)
-    return _Built(prompt, fitted.rules, text, len(golds), " (an example, to be replaced by yours)")
+    listing = fitted.listing if "options" in kit.inputs else ""
+    prompt = prompt_file(fields, (), listing=listing, tail=fitted.tail)
+    return _Built(prompt, fitted, text, len(made), " (an example, to be replaced by yours)")
 
 
-def _from_data(wanted: Wanted, kit: Kit, data: Path) -> _Built:
+def _of_line(line: str, number: int) -> Made:
+    parts = members(line)
+    return Made(f"line {number}", line, parts["input"], loads(parts["input"]), loads(parts["gold"]))
+
+
+def _from_data(wanted: Wanted, data: Path) -> _Built:
     table = read_table(data, delimiter=wanted.delimiter, encoding=wanted.encoding)
-    columns = wanted.columns
-    if wanted.empty_gold:
-        if kit.nothing is None:
-            raise UsageError(f"--empty-gold: the scorer {kit.name} can't expect nothing; f1 and quote can")
-        columns = replace(columns, empty_gold=kit.nothing)
-    # The rules are made of the golds, and the golds are then held against the rules.
-    first, _ = make_cases(table, columns, data.parent, _anything)
-    fitted = fit_rules(kit, columns.input, [each.gold for each in first], options=bool(columns.options))
-    fitted = set_options(fitted, kit, wanted.settings)
-    fields = _fields(first, columns)
-    prompt = prompt_file(fields, options=bool(columns.options), tail=fitted.tail)
-    made, bad = make_cases(table, columns, data.parent, _check(prompt, fitted, kit))
-    _judge(made, bad, table, data, wanted)
+    if not table.rows:
+        raise UsageError(f"{_show(data)}: expected rows below the header, got none")
+    drafted = draft(wanted, table, data.parent)
+    made, bad = drafted.cases(table, data.parent)
+    if bad and not (wanted.skip_bad and made):
+        raise _refusal(made, bad, table, data, wanted)
     came_from = f" out of {printable(data.name)}"
     text = "".join(each.line + "\n" for each in made)
-    notes = (*fitted.notes, *_twins(made))
-    return _Built(prompt, fitted.rules, text, len(made), came_from, bad, table.empty, notes)
+    notes = (*drafted.fitted.notes, *_twins(made))
+    return _Built(drafted.prompt, drafted.fitted, text, len(made), came_from, bad, table.empty, notes)
 
 
 def _twins(made: Sequence[Made]) -> Sequence[str]:
@@ -153,51 +141,17 @@ def _twins(made: Sequence[Made]) -> Sequence[str]:
     )
 
 
-def _anything(_: JSON, __: JSON) -> None:
-    return None
-
-
-def _fields(made: Sequence[Made], columns: Columns) -> Sequence[str]:
-    """The fields that a prompt names: the columns, but where a column holds whole inputs, those of the inputs."""
-    found = made[0].input if made else None
-    whole = isinstance(found, Mapping) and len(columns.input) == 1 and columns.input[0] not in found
-    return list(found) if isinstance(found, Mapping) and whole else columns.input
-
-
-def _check(prompt: str, fitted: Fitted, kit: Kit) -> Callable[[JSON, JSON], str | None]:
-    rules = ruleset_from_frozen(kit.name, fitted.rules.encode("utf-8"), STAGES.name, {})
-    if prompt and (fault := STAGES.check_prompt(prompt)):
-        raise UsageError(f"these columns can't be named in a prompt ({fault}); rename them")
-
-    def check(asked: JSON, gold: JSON) -> str | None:
-        fault = STAGES.check_case(asked, gold)
-        if fault is None and STAGES.check_gold is not None:
-            fault = STAGES.check_gold(asked, gold, rules.score)
-        if fault is None:
-            try:
-                STAGES.messages(prompt or STAGES.prompt, asked)
-            except ValueError as error:
-                fault = str(error)
-        return fault
-
-    return check
-
-
-def _judge(made: list[Made], bad: list[tuple[str, str]], table: Table, data: Path, wanted: Wanted) -> None:
-    shown = _show(data)
-    if not table.rows:
-        raise UsageError(f"{shown}: expected rows below the header, got none")
-    if bad and not (wanted.skip_bad and made):
-        more = f", the first {_MOST_BAD} of them above" if len(bad) > _MOST_BAD else " (see above)"
-        mend = (
-            "mend them, or leave them out with --skip-bad" if made else "is it the right column, and the right scorer?"
-        )
-        if wanted.score == "number" and any("," in why for _, why in bad):
-            # To leave out what most of a table is would be no mending.
-            mend = "a decimal comma wants `--set decimal=,` (and maybe `--set thousands=. --set units=km`)"
-        raise BadRows(
-            f"{shown}: {len(bad)} of {len(table.rows)} rows can't be cases{more}; {mend}", bad[:_MOST_BAD]
-        )  # fmt: skip
+def _refusal(made: Sequence[Made], bad: list[tuple[str, str]], table: Table, data: Path, wanted: Wanted) -> BadRows:
+    """Why nothing is made, and what mends it: options that were tried on the table, else what is left to do."""
+    more = f", the first {_MOST_BAD} of them above" if len(bad) > _MOST_BAD else " (see above)"
+    tried = advice(wanted, table, data.parent, [where for where, _ in bad])
+    if tried:
+        mend = "try " + " or ".join(f"`{each}`" for each in tried) + ("; which is meant?" if len(tried) > 1 else "")
+    elif made:
+        mend = "mend them, or leave them out with --skip-bad"
+    else:
+        mend = "is it the right column, and the right scorer?"
+    return BadRows(f"{_show(data)}: {len(bad)} of {len(table.rows)} rows can't be cases{more}; {mend}", bad[:_MOST_BAD])
 
 
 def _put(folder: Path, files: Mapping[str, str]) -> None:

@@ -71,11 +71,12 @@ class _Bad(ValueError):
 
 
 def make_cases(
-    table: Table, columns: Columns, folder: Path, check: Callable[[JSON, JSON], str | None]
+    table: Table, columns: Columns, folder: Path, check: Callable[[JSON, JSON], str | None], *, stop: bool = False
 ) -> tuple[list[Made], list[tuple[str, str]]]:
     """The rows that make cases, and where and why the others don't. `folder` is where images are looked for.
 
-    `check(input, gold)` is what prompt and scorer say to a case. Raises UsageError for columns that aren't there.
+    `check(input, gold)` is what prompt and scorer say to a case. `stop`: no row is looked at after one that can't be a
+    case. Raises UsageError for columns that aren't there.
     """
     _check_columns(table, columns)
     made: list[Made] = []
@@ -90,6 +91,8 @@ def make_cases(
                 raise _Bad(fault)
         except _Bad as error:
             bad.append((row.where, str(error)))
+            if stop:
+                break
             continue
         made.append(found)
     return made, bad
@@ -200,8 +203,11 @@ def _options(row: Row, columns: Columns) -> str:
     cells = [row.values.get(column) for column in columns.options]
     if len(cells) == 1 and cells[0] is not None:
         listed = _as_json(cells[0], columns.options[0])
-        if not isinstance(loads(listed), list):
-            raise _Bad(f"the options ({columns.options[0]}) are expected to be a JSON list, or a column each")
+        if not isinstance(loads(listed), list | Mapping):
+            raise _Bad(
+                f"the options ({columns.options[0]}) are expected to be a JSON list, an object of letter (or number)"
+                " and text, or a column each"
+            )
         return listed
     # The letters go by position, so only a row's last options can be missing.
     while cells and cells[-1] is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
 
 from harness._new_kits import Kit
 from harness.suites.manifest._input import EXTRAS, MESSAGES
@@ -14,14 +15,14 @@ IGNORED = ("ledger.db", "ledger.db-wal", "ledger.db-shm", "*.locks/", ".env", "r
 """What a repository leaves out. Checkpoints (ledger.db.checkpoints/) and reports stay in."""
 
 
-def suite_file(name: str, kit: Kit, *, prompt: bool) -> str:
+def suite_file(name: str, ask: str, *, prompt: bool) -> str:
     """suite.toml."""
     asks = 'prompt = "question"     # prompts/question.txt\n' if prompt else "# no prompt: the cases hold messages\n"
     return (
         "# What is asked. How a reply is read and scored stands in rules/, the cases in v1/cases.jsonl.\n"
         f'name = "{name}"\n'
         'stages = "manifest"\n'
-        f'ask = "{kit.ask}"\n'
+        f'ask = "{ask}"\n'
         f"{asks}"
         "\n"
         "[parameters]\n"
@@ -33,19 +34,32 @@ def suite_file(name: str, kit: Kit, *, prompt: bool) -> str:
     )
 
 
-def prompt_file(fields: Sequence[str], *, options: bool, tail: str) -> str:
-    """prompts/question.txt; "" where the cases hold messages and nothing has to be said beside them."""
+_LISTS: Mapping[str, str] = {
+    "letters": "{% for option in options %}\n{{ 'A-Z'[loop.index0] }}. {{ option }}\n{% endfor %}",
+    "keys": "{% for letter, option in options | items %}\n{{ letter }}. {{ option }}\n{% endfor %}",
+    "texts": "{% for option in options %}\n- {{ option }}\n{% endfor %}",
+    "texts_of_keys": "{% for letter, option in options | items %}\n- {{ option }}\n{% endfor %}",
+}
+
+
+def prompt_file(fields: Sequence[str], optional: Sequence[str], *, listing: str, tail: str) -> str:
+    """prompts/question.txt; "" where the cases hold messages and nothing has to be said beside them.
+
+    `optional` are those of the fields that a case may lack; `listing` says how options stand in it, "" for none.
+    """
     named = [field for field in fields if field not in (MESSAGES, *EXTRAS)]
     if MESSAGES in fields:
-        body = "\n\n".join(place(field) for field in named)
+        body = "\n\n".join(_where_there(place(field), field, optional) for field in named)
         return f"=== messages ===\n=== user ===\n{body}\n" if body else ""
     lines = [place(field) if len(named) == 1 else f"{_heading(field)}:\n{place(field)}" for field in named]
-    if options:
-        letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-        lines.append(
-            f"{{% for option in options %}}\n{{{{ '{letters}'[loop.index0] }}}}. {{{{ option }}}}\n{{% endfor %}}"
-        )
+    if listing:
+        lines.append(_LISTS[listing].replace("A-Z", ascii_uppercase))
     return "\n\n".join([*lines, tail]) + "\n"
+
+
+def _where_there(placed: str, field: str, optional: Sequence[str]) -> str:
+    """A field's place, passed over in a case that lacks it."""
+    return f"{{% if {placed[3:-3]} is defined %}}{placed}{{% endif %}}" if field in optional else placed
 
 
 def _heading(field: str) -> str:

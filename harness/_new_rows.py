@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
@@ -18,6 +19,8 @@ from typing import Any, Final, cast
 
 from harness._errors import UsageError
 from harness._json import JSONError, members
+from harness._lines import excerpt, first_faults, json_lines, not_lines
+from harness._new_encoding import text_of
 from ledger import printable
 
 __all__ = ["Row", "Table", "file_bytes", "read_csv", "read_table"]
@@ -26,6 +29,7 @@ _MOST: Final = 512 * 2**20
 _CELL: Final = 32 * 2**20
 _KINDS: Final = {".csv": "csv", ".tsv": "csv", ".tab": "csv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl",
                  ".parquet": "parquet", ".pq": "parquet"}  # fmt: skip
+_SEP: Final = re.compile(r"sep=([^\r\n])(?:\r\n|\r|\n)", re.IGNORECASE)
 _SEPARATORS: Final = {"tab": "\t", "\\t": "\t"}
 
 
@@ -46,11 +50,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A file's columns and its rows, and how many of its rows held nothing at all."""
+    """A file's columns and its rows, and how many of its rows held nothing at all. `typed`: its values have types, as
+    JSON's do; a cell of a CSV is a text."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     empty: int
+    typed: bool = True
 
 
 def read_table(path: Path, *, delimiter: str = "", encoding: str = "") -> Table:
@@ -63,10 +69,12 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "") -> Table:
         )
     if kind != "csv" and delimiter:
         raise UsageError(f"--delimiter goes with .csv and .tsv; {_show(path)} is neither")
+    if kind == "parquet" and encoding:
+        raise UsageError(f"--encoding goes with text, and {_show(path)} is Parquet")
     data = file_bytes(path)
     if kind == "parquet":
         return _parquet(path)
-    text = _text(data, path, encoding)
+    text = text_of(data, path, encoding)
     if kind == "jsonl":
         return _json_lines(text, path)
     given = _SEPARATORS.get(delimiter, delimiter)
@@ -77,15 +85,15 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "") -> Table:
 
 def read_csv(data: bytes, path: Path, delimiter: str = ",") -> Table:
     """The rows of the bytes of a CSV in UTF-8; `path` is for messages. Raises UsageError as `read_table` does."""
-    return _csv(_text(data, path, ""), path, delimiter, told=False)
+    return _csv(text_of(data, path, ""), path, delimiter, told=False)
 
 
 def _csv(text: str, path: Path, separator: str, *, told: bool) -> Table:
     skipped = 0
-    first = text.split("\n", 1)[0].rstrip("\r")
-    if first[:4].lower() == "sep=" and len(first) == 5:  # how Excel says it
-        separator, skipped = (separator if told else first[4]), 1
-        text = text[len(first) :].lstrip("\r").removeprefix("\n")
+    said = _SEP.match(text)  # how Excel says it
+    if said is not None:
+        separator, skipped = (separator if told else said[1]), 1
+        text = text[said.end() :]
     records = _records(text, path, separator, skipped)
     where, header = next(records, ("", cast("list[str]", [])))
     names = [cell.strip() for cell in header]
@@ -122,7 +130,7 @@ def _rows(names: Sequence[str], records: Iterator[tuple[str, list[str]]], path: 
             for name, cell in zip(names, cells, strict=True)
         }
         rows.append(Row(place, number, values))
-    return Table(tuple(names), tuple(rows), empty)
+    return Table(tuple(names), tuple(rows), empty, typed=False)
 
 
 def _records(text: str, path: Path, separator: str, skipped: int) -> Iterator[tuple[str, list[str]]]:
@@ -157,22 +165,24 @@ def _said(error: csv.Error) -> str:
 def _json_lines(text: str, path: Path) -> Table:
     columns: dict[str, None] = {}
     rows: list[Row] = []
-    number = 0
-    for line, raw in enumerate(text.split("\n"), start=1):
-        if not raw.strip():
-            continue
-        number += 1
+    for number, (line, raw) in enumerate(json_lines(text), start=1):
         where = f"line {line}"
         try:
             found = members(raw)
         except JSONError as error:
-            rows.append(Row(where, number, fault=f"expected one JSON object: {error}"))
+            rows.append(Row(where, number, fault=f"expected one JSON object, got {excerpt(raw)}: {error}"))
             continue
         columns.update(dict.fromkeys(found))
         values = {name: None if value == "null" or not _filled(value) else value for name, value in found.items()}
         rows.append(Row(where, number, values))
+    bad = [(row.where, row.fault.removeprefix("expected one JSON object, ")) for row in rows if row.fault]
+    if rows and len(bad) == len(rows):
+        what = "its one line is none" if len(rows) == 1 else f"none of its {len(rows)} lines is one"
+        raise UsageError(
+            f"{_show(path)}: expected one JSON object a line; {what}: {first_faults(bad)}{not_lines(text)}"
+        )
     if not columns and rows:
-        raise UsageError(f"{_show(path)}: expected one JSON object a line, got none" + _hint(path))
+        raise UsageError(f"{_show(path)}: expected columns, got objects with nothing in them")
     return Table(tuple(columns), tuple(rows), 0)
 
 
@@ -263,43 +273,6 @@ def file_bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(f"{_show(path)}: can't be read: {reason}") from None
-
-
-def _text(data: bytes, path: Path, encoding: str) -> str:
-    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise UsageError(f"{_show(path)}: this is a spreadsheet, not text; save the sheet as CSV in UTF-8")
-    if encoding:
-        try:
-            text = data.decode(encoding)
-        except LookupError:
-            raise UsageError(f"--encoding: {encoding!r} is no encoding that is known here") from None
-        except UnicodeError as error:
-            raise UsageError(f"{_show(path)}: not {printable(encoding)}: {repr(str(error))[1:120]}") from None
-        text = text.removeprefix("\ufeff")
-    else:
-        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise UsageError(f"{_show(path)}: this is UTF-16; save it as UTF-8, or say --encoding utf-16")
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{_show(path)}: {_not_utf8(data, error.start)}") from None
-    at = text.find("\0")
-    if at >= 0:
-        raise UsageError(
-            f"{_show(path)}: line {text.count(chr(10), 0, at) + 1}: holds a NUL character; this is no text"
-        )
-    return text
-
-
-def _not_utf8(data: bytes, start: int) -> str:
-    line = data.count(b"\n", 0, start) + 1
-    begin = data.rfind(b"\n", 0, start) + 1
-    try:
-        guess = data[max(begin, start - 20) : start + 20].split(b"\n")[0].decode("cp1252")
-        as_guessed = f" It reads as Windows-1252 ({guess.strip()!r}): save it as UTF-8, or say --encoding cp1252."
-    except UnicodeDecodeError:
-        as_guessed = " Save it as UTF-8, or name its encoding with --encoding."
-    return f"line {line}: not UTF-8 (byte {start}).{as_guessed}"
 
 
 def _hint(path: Path) -> str:

@@ -76,6 +76,11 @@ def new(
     )  # fmt: skip
     if data is None and columns != Columns((), ()):
         raise UsageError("columns were named, and no table that has them; expected NAME DATA, such as facts facts.csv")
+    if data is None and (delimiter or encoding or empty_gold or skip_bad):
+        raise UsageError(
+            "--delimiter, --encoding, --empty-gold and --skip-bad go with a table; expected NAME DATA, such as facts"
+            " facts.csv"
+        )
     wanted = Wanted(
         name, data, columns, score, delimiter=delimiter, encoding=encoding, empty_gold=empty_gold, skip_bad=skip_bad,
         settings=tuple(setting or ()),

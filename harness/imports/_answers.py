@@ -17,6 +17,7 @@ from typing import Final
 from harness._errors import UsageError
 from harness._fit import check_golds, located
 from harness._json import JSON, JSONError, loads, members
+from harness._lines import excerpt, json_lines, not_lines
 from harness._rules import load_rules
 from harness._suite import Fixture, load_suite
 from harness.imports._files import shown, what
@@ -94,9 +95,7 @@ def read_answers(data: bytes, path: Path, fixture: Fixture) -> list[ForeignRun]:
     lines: dict[tuple[str, str], int] = {}
     bad: list[tuple[str, str]] = []
     count = 0
-    for number, raw in enumerate(text.split("\n"), start=1):
-        if not raw.strip():
-            continue
+    for number, raw in json_lines(text):
         count += 1
         try:
             model, cell = _cell(raw, path)
@@ -112,9 +111,10 @@ def read_answers(data: bytes, path: Path, fixture: Fixture) -> list[ForeignRun]:
         found.setdefault(model, {})[cell.case] = cell
     if bad:
         more = f", the first {_MOST_BAD} of them above" if len(bad) > _MOST_BAD else " (see above)"
+        other = not_lines(text) if len(bad) == count else ""
         raise BadAnswers(
             f"{shown(path)}: {len(bad)} of {count} lines are no answers to this suite's cases{more}; mend them, nothing"
-            " was imported",
+            f" was imported{other}",
             bad[:_MOST_BAD],
         )
     if not found:
@@ -127,7 +127,7 @@ def _cell(raw: str, path: Path) -> tuple[str, ForeignCell]:
     try:
         found = members(raw)
     except JSONError as error:
-        raise ValueError(f"expected one JSON object: {error}") from None
+        raise ValueError(f"expected one JSON object, got {excerpt(raw)}: {error}") from None
     unknown = next((key for key in found if key not in _KEYS), None)
     if unknown is not None:
         raise ValueError(f"unknown key {unknown[:60]!r}; an answer has {', '.join(_KEYS)}")

@@ -18,7 +18,9 @@ from harness._errors import UsageError
 from harness.scorers._characters import DASHES, DOUBLE_QUOTES, INVISIBLE, MINUSES, SINGLE_QUOTES, narrow
 from harness.scorers._region import without_space
 
-__all__ = ["NORMALISERS", "Normaliser", "choice", "label", "matches", "normaliser", "number", "plain_digits", "text"]
+__all__ = [
+    "NORMALISERS", "Normaliser", "choice", "label", "matches", "normaliser", "number", "plain_digits", "text", "value",
+]  # fmt: skip
 
 _STRAIGHT: Final = str.maketrans(
     {**dict.fromkeys(SINGLE_QUOTES, "'"), **dict.fromkeys(DOUBLE_QUOTES, '"'), **dict.fromkeys(DASHES, "-")}
@@ -141,6 +143,15 @@ def choice(text: str) -> str:
     return found[1].upper() if found else ""
 
 
+def value(given: str) -> str:
+    """The normal form of a number where a text is one, its marks off as a label's are; else that of the label.
+
+    So "100", "100.0" and "**1e2**" are one, "n/a" is a text, and 1.10 is 1.1 (a version that isn't wants `label`).
+    """
+    plain = label(given)
+    return number(plain) or plain
+
+
 @dataclass(frozen=True, slots=True)
 class Normaliser:
     """A named rule of comparison. `of` gives the normal form, or "" for a text that has none."""
@@ -157,7 +168,8 @@ class Normaliser:
 
 NORMALISERS: Final[Mapping[str, Normaliser]] = MappingProxyType(
     {each.name: each for each in (Normaliser("label", 1, label), Normaliser("number", 1, number),
-                                  Normaliser("choice", 1, choice), Normaliser("text", 1, text))}
+                                  Normaliser("choice", 1, choice), Normaliser("text", 1, text),
+                                  Normaliser("value", 1, value))}
 )  # fmt: skip
 """Every normaliser of this release by name."""
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from harness._new_kits import KITS
-from harness._new_rules import fit_rules
+from harness._new_cases import Made
+from harness._new_rules import Asked, fit_rules
 from harness._rules import ruleset_from_frozen
 from tests.harness.suites.manifest.asked import case_of, derived
 
@@ -15,7 +16,8 @@ ASKED: Any = {"question": "Capital of France?", "options": ["London", "Paris", "
 
 
 def outcome(score: str, reply: Any, gold: Any, asked: Any = "?") -> str:
-    fitted = fit_rules(KITS[score], ["question"], [gold], options=isinstance(asked, dict))
+    made = [Made("line 1", "", "", asked, gold)]
+    fitted = fit_rules(KITS[score], Asked(["question"], made, options=isinstance(asked, dict)))
     rules = ruleset_from_frozen(score, fitted.rules.encode("utf-8"), "manifest")
     held = derived(rules, reply, case_of(gold, asked)).score
     return held.reason if held.outcome == "unmeasured" else held.outcome
