@@ -7,13 +7,11 @@ from typing import Final
 
 from harness._json import JSONError, loads
 
-__all__ = ["MOST_TOLD", "excerpt", "first_faults", "json_lines", "not_lines"]
+__all__ = ["bad_line", "excerpt", "first_faults", "json_lines", "not_lines"]
 
-MOST_TOLD: Final = 3
-"""How many of the bad lines are told in a sentence of which all lines are bad."""
-
+_TOLD: Final = 3
 _LONGEST: Final = 60
-_WHY: Final = 160
+_WHY: Final = 400
 
 
 def json_lines(text: str) -> list[tuple[int, str]]:
@@ -30,8 +28,13 @@ def excerpt(line: str) -> str:
 
 def first_faults(rows: Sequence[tuple[str, str]]) -> str:
     """The first three of some bad lines, and why each is: `line 1: …; line 2: …`."""
-    told = "; ".join(f"{where}: {why if len(why) <= _WHY else why[:_WHY] + '…'}" for where, why in rows[:MOST_TOLD])
-    return told + (f"; and {len(rows) - MOST_TOLD} more" if len(rows) > MOST_TOLD else "")
+    told = "; ".join(bad_line(where, why) for where, why in rows[:_TOLD])
+    return told + (f"; and {len(rows) - _TOLD} more" if len(rows) > _TOLD else "")
+
+
+def bad_line(where: str, why: str) -> str:
+    """One bad line as it is told: where it stands, and why it is bad, however long that is."""
+    return f"{where}: {why if len(why) <= _WHY else why[:_WHY] + '…'}"
 
 
 def not_lines(text: str) -> str:

@@ -17,7 +17,7 @@ from harness._fit import check_asks, check_golds, located
 from harness._json import loads, members
 from harness._new_advice import advice
 from harness._new_cases import BadRows, Made
-from harness._new_draft import Wanted, draft
+from harness._new_draft import Wanted, case_check, draft
 from harness._new_files import eval_file, ignored, prompt_file, readme_file, suite_file
 from harness._new_fitted import Fitted
 from harness._new_kits import Kit, example_cases, find_kit
@@ -104,7 +104,14 @@ def _example(wanted: Wanted, kit: Kit) -> _Built:
     fields = [name for name in kit.inputs if name != "options"]
     listing = fitted.listing if "options" in kit.inputs else ""
     prompt = prompt_file(fields, (), listing=listing, tail=fitted.tail)
-    return _Built(prompt, fitted, text, len(made), " (an example, to be replaced by yours)")
+    check = case_check(prompt, fitted, kit)
+    fault = next((found for each in made if (found := check(each.input, each.gold))), None)
+    if fault is not None:
+        raise UsageError(
+            f"the worked example of {kit.name} doesn't go with these options: {fault}; name a table of yours"
+        )
+    notes = fitted.notes if wanted.settings else ()
+    return _Built(prompt, fitted, text, len(made), " (an example, to be replaced by yours)", notes=notes)
 
 
 def _of_line(line: str, number: int) -> Made:

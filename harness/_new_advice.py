@@ -93,7 +93,7 @@ def _settings(wanted: Wanted) -> Iterator[str]:
         yield from ("normalise=json",)
     if wanted.score == "quote":
         yield from (f"source={name}" for name in wanted.columns.input)
-        yield from ("least=0", "passage=ignore")
+        yield "least=0"
 
 
 def _splits(wanted: Wanted, table: Table) -> Sequence[str]:

@@ -19,7 +19,7 @@ from harness._rules import ruleset_from_frozen
 from harness.suites.manifest import STAGES
 from harness.suites.manifest._input import MESSAGES
 
-__all__ = ["Draft", "Wanted", "draft"]
+__all__ = ["Draft", "Wanted", "case_check", "draft"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def draft(wanted: Wanted, table: Table, folder: Path) -> Draft:
     fields, optional = _fields(first, columns)
     listing = fitted.listing if columns.options else ""
     prompt = prompt_file(fields, optional, listing=listing, tail=fitted.tail)
-    return Draft(kit, columns, fitted, prompt, _check(prompt, fitted, kit))
+    return Draft(kit, columns, fitted, prompt, case_check(prompt, fitted, kit))
 
 
 def _anything(_: JSON, __: JSON) -> None:
@@ -102,7 +102,9 @@ def _is_whole(each: Made, columns: Columns) -> bool:
     )
 
 
-def _check(prompt: str, fitted: Fitted, kit: Kit) -> Callable[[JSON, JSON], str | None]:
+def case_check(prompt: str, fitted: Fitted, kit: Kit) -> Callable[[JSON, JSON], str | None]:
+    """What prompt and scorer say to a case (input, gold): None, or one sentence. Raises UsageError for a prompt or
+    rules that can't be read at all."""
     rules = ruleset_from_frozen(kit.name, fitted.rules.encode("utf-8"), STAGES.name, {})
     if prompt and (fault := STAGES.check_prompt(prompt)):
         raise UsageError(f"these columns can't be named in a prompt ({fault}); rename them")

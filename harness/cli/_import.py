@@ -68,13 +68,14 @@ def import_(
 
 
 def _answers(job: AnswersJob, db: Path) -> Imported:
+    from harness._lines import bad_line
     from harness.imports import BadAnswers, import_answers
 
     try:
         return import_answers(job, db)
     except BadAnswers as error:
         for where, why in error.rows:
-            tell(f"  {where}: {why}")
+            tell(f"  {bad_line(where, why)}")
         raise
 
 

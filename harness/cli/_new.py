@@ -67,6 +67,7 @@ def new(
 ) -> int:
     """Make a suite of your own: files only, ready to run. Nothing is written unless all of it can be."""
     from harness._errors import UsageError
+    from harness._lines import bad_line
     from harness._new import BadRows, Wanted, new_suite
     from harness._new_cases import Columns
 
@@ -89,7 +90,7 @@ def new(
         done = new_suite(wanted)
     except BadRows as error:
         for where, why in error.rows:
-            tell(f"  {where}: {why}")
+            tell(f"  {bad_line(where, why)}")
         raise
     words = Words(as_json=as_json)
     if as_json:
@@ -103,6 +104,8 @@ def new(
 
 
 def _tell(done: NewSuite, name: str, words: Words) -> None:
+    from harness._lines import bad_line
+
     words(f"{done.folder.as_posix()}: {_count(done.cases, 'case')}; its README.md says what to change.")
     for note in done.notes:
         words(note)
@@ -111,7 +114,7 @@ def _tell(done: NewSuite, name: str, words: Words) -> None:
     if done.skipped:
         words(f"left out, {_count(len(done.skipped), 'row')} that can't be a case:")
     for where, why in done.skipped[:_MOST_SHOWN]:
-        words(f"  {where}: {why}")
+        words(f"  {bad_line(where, why)}")
     if len(done.skipped) > _MOST_SHOWN:
         words(f"  … and {len(done.skipped) - _MOST_SHOWN} more; --json lists them all")
     for file in done.files:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness._new_kits import KITS
 from harness._new_cases import Made
+from harness._new_kits import KITS
 from harness._new_rules import Asked, fit_rules
 from harness._rules import ruleset_from_frozen
 from tests.harness.suites.manifest.asked import case_of, derived

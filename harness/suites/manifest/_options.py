@@ -51,7 +51,8 @@ def one_of(*names: str) -> Callable[[Any], str]:
 
     def read(given: Any) -> str:
         if not isinstance(given, str) or given not in names:
-            raise ValueError(f"expected one of {', '.join(names)}, got {given!r}")
+            there = ", ".join(name if name.isidentifier() else repr(name) for name in names)
+            raise ValueError(f"expected one of {there}, got {given!r}")
         return given
 
     return read
