@@ -18,6 +18,7 @@ from harness._report_short import short_tables
 from harness._report_study import set_aside, study_text, warnings_in
 from harness._session import UNFINISHED
 from harness._spend import spend_said, spend_tables
+from harness._stated import imported_words
 from ledger import Ledger, over_views, printable, run_status, standing_scoreboard
 
 __all__ = [
@@ -200,6 +201,7 @@ def _marks(report: RunReport) -> list[str]:
         )
     if "contradicted" in report.data:
         said.append(contradiction_words(report.data["contradicted"]))
+    said += imported_words(report.data["imported"])
     gone = report.data["superseded"]
     if gone is not None:
         how = f"by {gone['by']}" if gone["by"] else "without a successor"
@@ -231,8 +233,7 @@ def _row_marks(row: Mapping[str, Any]) -> list[str]:
 def render_report(report: RunReport, *, explain: bool = False) -> Sequence[object]:
     """Tables for rich: a scoreboard a rule set and candidate, bars, predictions, and the unmeasured by reason.
 
-    Every cell is plain text, escaped. Without `explain` the tables that a suite brings are cut to what is not nothing,
-    and what each counts isn't told.
+    Every cell is plain text, escaped. Without `explain` the tables that a suite brings are cut.
     """
     data, said = report.data, [*report.history.sentences(), *report.history.noted()]
     shown: list[object] = [_text(line) for line in (_about(report), *_marks(report), *said)]

@@ -23,6 +23,7 @@ from harness._repeats import majorities, passes
 from harness._replaced import replaced
 from harness._rules import RuleSet
 from harness._spend import spend_of
+from harness._stated import stated_in
 from harness._study import studies
 from harness._thaw import thaw_rules
 from ledger import Ledger, LedgerError, as_of, over_views, refuse_newer
@@ -161,9 +162,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         "taints": then.rows(_TAINTS, (run, json.dumps(labels_in({"study": study})))),
         "not_reproducible": _of(then.rows(_UNTOLD, (run,)), kept),
         **({"contradicted": broken} if broken is not None else {}),
-        "imported": [
-            {**each, "claimed": json.loads(each["claimed"] or "{}")} for each in then.rows(_IMPORTS, (run,))
-        ],
+        "imported": [_imported(each) for each in then.rows(_IMPORTS, (run,))],
         "answers": then.rows(_ANSWERS, (run,)),
         "accepted": then.rows(_ACCEPTS, (run,)),
         "first_response": first,
@@ -191,6 +190,13 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
             then, run, freezes, tallies
         ),
     }  # fmt: skip
+
+
+def _imported(row: Mapping[str, Any]) -> Data:
+    """What an import says of itself; the totals that it states, where it does, beside what its rows come to."""
+    claimed: dict[str, str] = json.loads(row["claimed"] or "{}")
+    totals = [each.as_json() for each in stated_in(claimed)]
+    return {**row, "claimed": claimed, **({"totals": totals} if totals else {})}
 
 
 def _kept(run: str, labels: Sequence[str], wanted: Sequence[str]) -> frozenset[str]:

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from harness._errors import SuiteError, UsageError
+from harness._stated import stated_in, stated_words
 from harness._suite import Case, Fixture, case_of_line
+from harness.imports._auditor_totals import totals_of
 from harness.imports._files import json_claim, read_json, shown, text_claim, what
 from harness.imports._foreign import ForeignCell, ForeignFixture, ForeignRun
 from harness.imports._reported import failure_in
@@ -132,8 +134,12 @@ def read_artifact(data: bytes, path: Path, fixture: ForeignFixture) -> tuple[lis
             )
         places[label] = index
         cells = _cells(engine, place, fixture, shown(path))
-        runs.append(ForeignRun(label, _run_name(root.get("run_id"), label), cells, {**top, "engine": label}))
-    return runs, _notes(root.get("fixture"), where, fixture)
+        claimed = {**top, "engine": label, **totals_of(root, engine, label)}
+        runs.append(ForeignRun(label, _run_name(root.get("run_id"), label), cells, claimed))
+    told = [
+        f"{where}: {said}" for run in runs for said in stated_words(stated_in(run.claimed), text_claim(run.candidate))
+    ]  # fmt: skip
+    return runs, [*_notes(root.get("fixture"), where, fixture), *told]
 
 
 def _notes(named: Any, where: str, fixture: ForeignFixture) -> list[str]:
