@@ -40,8 +40,7 @@ Verdict = Literal["a_higher", "b_higher", "inconclusive", "no_data"]
 @dataclass(frozen=True)
 class Figure:
     """One side's figure over the paired cases: `k` of `n` (a mean has no k), its 95% interval, and how many of the n
-    are unmeasured cells that a policy counts. `marks` says how its answers came about, where that has to be said, and
-    `short` the same in a few words."""
+    are unmeasured cells that a policy counts."""
 
     k: int | None
     n: int
@@ -49,14 +48,11 @@ class Figure:
     low: float | None
     high: float | None
     counted: int
-    marks: str = ""
-    short: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
         return {
-            "k": self.k, "n": self.n, "rate": self.rate, "low": self.low, "high": self.high, "unmeasured": self.counted,
-            "marks": self.marks,
+            "k": self.k, "n": self.n, "rate": self.rate, "low": self.low, "high": self.high, "unmeasured": self.counted
         }  # fmt: skip
 
     def text(self) -> str:
@@ -64,8 +60,7 @@ class Figure:
         if self.rate is None:
             return "no data"
         shown = f"{self.k}/{self.n}" if self.k is not None else f"{self.rate:.3f}"
-        said = [f"{self.counted} unmeasured" if self.counted else "", self.short]
-        return shown + "".join(f" ({each})" for each in said if each)
+        return shown + (f" ({self.counted} unmeasured)" if self.counted else "")
 
 
 @dataclass(frozen=True)

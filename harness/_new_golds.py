@@ -55,9 +55,9 @@ def comparison(golds: Sequence[Gold], *, typed: bool, option: str, what: str = "
                 f" zeros may count; say which they are, {_set(option, 'value')} for numbers or {_set(option, 'label')}"
                 " for texts"
             )
-        return Said("label/1", f"{what} have zeros ahead, as in {str(codes.value)!r}, so they are compared as texts.")
+        return Said("label/2", f"{what} have zeros ahead, as in {str(codes.value)!r}, so they are compared as texts.")
     if numbers is None:
-        return Said("label/1")
+        return Said("label/2")
     if all(_kind(each.value, typed=typed) == "number" for each in found):
         return Said("value/1", f"{what} are numbers, so they are compared by value (1.0 is 1); the rule file says so.")
     return Said(
@@ -75,9 +75,9 @@ def field_comparison(name: str, golds: Sequence[Gold], *, typed: bool, option: s
     if not typed:
         return comparison(golds, typed=False, option=option, what=f"The golds of {name!r}")
     if all(isinstance(value, str) for value in values):
-        return Said("label/1")
+        return Said("label/2")
     if not any(isinstance(value, str) for value in values):
-        return Said("number/1")
+        return Said("number/2")
     number, text = first_of(golds, "number", typed=True), first_of(golds, "text", typed=True)
     assert number is not None and text is not None
     return Said(

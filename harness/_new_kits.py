@@ -52,7 +52,7 @@ KITS: Final[Mapping[str, Kit]] = {
             "exact", "text", "The whole answer is the gold one; case, outer punctuation and white space don't count.",
             "Answer in as few words as you can, and write nothing else.",
             'at = "whole"          # or "first_line", "last_line", or "after" with marker = "Answer:"\n'
-            'normalise = "label/1"   # what of a text doesn\'t count\n',
+            'normalise = "label/2"   # what of a text doesn\'t count\n',
         ),
         Kit(
             "includes", "text", "The gold stands in the answer as words of their own, whatever stands around it.",
@@ -79,7 +79,7 @@ KITS: Final[Mapping[str, Kit]] = {
             "Think it through in a few sentences. Then end with one line of the form\nAnswer: …",
             "pattern = '(?im)^[#>*_\\s]*(?:the )?(?:final )?answer[*_]*[ \\t]*:[*_ \\t]*(.+?)[*_\\s]*$'   # RE2\n"
             "# the first group of the pattern is the answer; two that differ are no answer\n"
-            'normalise = "label/1"   # what of it does not count\n',
+            'normalise = "label/2"   # what of it does not count\n',
         ),
         Kit(
             "json", "object", "The answer is a JSON object whose fields are those of the gold.",

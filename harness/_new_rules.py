@@ -67,7 +67,7 @@ def _texts(kit: Kit, asked: Asked) -> Fitted:
         number = said.form == "value/1"
         note = ("Golds that are numbers are looked for as they are written; --score exact compares by value.",) * number
         return Fitted(kit.rules(), kit.tail, note)
-    written = kit.options.replace("label/1", said.form)
+    written = kit.options.replace("label/2", said.form)
     return Fitted(kit.rules(written), kit.tail, (said.note,) if said.note else ())
 
 
@@ -75,7 +75,7 @@ def _f1(kit: Kit, asked: Asked) -> Fitted:
     fitted = Fitted(kit.rules(), kit.tail)
     if "normalise" not in asked.given:
         said = comparison(asked.golds, typed=asked.typed, option=_NORMALISED)
-        if said.form != "label/1":
+        if said.form != "label/2":
             line = f'normalise = "{said.form}"   # how items are compared\n'
             fitted = Fitted(kit.rules(line), kit.tail, (said.note,) if said.note else ())
     split = given_value(asked.given, "split") or "json"

@@ -82,7 +82,7 @@ def test_every_example_of_the_page_on_rules_is_read_as_it_stands(tmp_path: Path)
     blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     rules = [block for block in blocks if "[read]" in block and "scorer =" not in block]
     (manifest,) = [block for block in blocks if "scorer =" in block]
-    assert ruleset_from_frozen("example", manifest.encode(), "manifest").score["scorer"] == "number/1"
+    assert ruleset_from_frozen("example", manifest.encode(), "manifest").score["scorer"] == "number/2"
     built = [ruleset_from_frozen(f"example-{place}", block.encode(), suite.stages) for place, block in enumerate(rules)]
     assert [len(each.bars) for each in built] == [2, 0]
     assert [each.policy and each.policy.name for each in built] == [None, "unreadable-is-a-miss"]

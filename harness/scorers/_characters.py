@@ -6,7 +6,17 @@ import re
 import unicodedata
 from typing import Final
 
-__all__ = ["DASHES", "DOUBLE_QUOTES", "INVISIBLE", "MINUSES", "SINGLE_QUOTES", "is_mark", "narrow"]
+__all__ = [
+    "DASHES",
+    "DOUBLE_QUOTES",
+    "INVISIBLE",
+    "MINUSES",
+    "SINGLE_QUOTES",
+    "is_mark",
+    "is_unspaced",
+    "narrow",
+    "plain_digits",
+]
 
 SINGLE_QUOTES: Final = "\u2018\u2019\u201a\u201b\u2032\u02bc\uff07"
 DOUBLE_QUOTES: Final = "\u201c\u201d\u201e\u201f\u2033\uff02"
@@ -21,6 +31,11 @@ INVISIBLE: Final = frozenset(
 """Drawn as nothing: soft hyphen, zero-width space and joiners, marks of direction, byte order mark, variation
 selectors."""
 
+_UNSPACED: Final = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U0001b000-\U0001b16f"
+    "\U00020000-\U0003ffff]"
+)
 _JAMO: Final = re.compile("[\u1160-\u11ff\ud7b0-\ud7fb]")
 
 # U+FF01–U+FF5E are the ASCII characters as wide as an ideograph; U+3000 is their space.
@@ -37,3 +52,21 @@ def narrow(text: str) -> str:
 def is_mark(character: str) -> bool:
     """Whether a character belongs to the one before it: an accent, a vowel sign, the rest of a Hangul syllable."""
     return unicodedata.category(character).startswith("M") or bool(_JAMO.match(character))
+
+
+def is_unspaced(character: str) -> bool:
+    """Whether a character is of a script that puts no blank between words, or of Hangul, whose particles and counters
+    stand against what they belong to: so it is no part of a number or a Latin word that it stands against."""
+    return _UNSPACED.match(character) is not None
+
+
+def plain_digits(text: str, *, marks: bool = True) -> str:
+    """`text` with the digits of one other script as ASCII, and (`marks`) Arabic's decimal point as one; as it is when
+    two scripts are mixed, which then is no number.
+    """
+    zeros = {ord(character) - unicodedata.decimal(character) for character in text if character.isdecimal()}
+    if len(zeros) != 1 or zeros == {0x30}:
+        return text
+    (zero,) = zeros
+    table = {zero + digit: 0x30 + digit for digit in range(10)}
+    return text.translate({**table, 0x066B: 0x2E} if marks and zero in (0x0660, 0x06F0) else table)

@@ -15,11 +15,21 @@ from types import MappingProxyType
 from typing import Final
 
 from harness._errors import UsageError
-from harness.scorers._characters import DASHES, DOUBLE_QUOTES, INVISIBLE, MINUSES, SINGLE_QUOTES, narrow
+from harness.scorers._characters import (
+    DASHES,
+    DOUBLE_QUOTES,
+    INVISIBLE,
+    MINUSES,
+    SINGLE_QUOTES,
+    narrow,
+    plain_digits,
+)
+from harness.scorers._label import label
+from harness.scorers._marks import plain
 from harness.scorers._region import without_space
 
 __all__ = [
-    "NORMALISERS", "Normaliser", "choice", "label", "matches", "normaliser", "number", "plain_digits", "text", "value",
+    "NORMALISERS", "OLDER", "Normaliser", "choice", "label", "matches", "normaliser", "number", "text", "value",
 ]  # fmt: skip
 
 _STRAIGHT: Final = str.maketrans(
@@ -40,16 +50,15 @@ _DROPPED: Final = dict.fromkeys(map(ord, INVISIBLE - {"\u200c", "\u200d"}))
 _NUMBER: Final = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]{1,12}))?")
 _GROUPED: Final = re.compile(r"([+-]?)([0-9]{1,3}(?:\x00[0-9]{3})+)((?:\.[0-9]+)?)")
 _SEPARATORS: Final = (",", " ", "'", "_", "\u00a0", "\u202f", "\u2009", "\u066c")
+_QUOTED: Final = ('""', "''", "\u201c\u201d", "\u2018\u2019", "\u00ab\u00bb", "\u300c\u300d")
 _LETTER: Final = re.compile(r"([A-Za-z])[).\]:]{0,3}")
 
 
-def label(text: str) -> str:
-    """A label's normal form: outer space and outer punctuation off, runs of space as one, case folded.
+def _label_1(text: str) -> str:
+    """A label's normal form as version 1 had it, which took brackets and underscores around a whole for dress too:
+    outer space and outer punctuation off, runs of space as one, case folded.
 
-    Typographic quotes and dashes inside are the plain ones, full-width letters are narrow, composed and decomposed
-    accents are one, and what isn't drawn is not there; case is folded as Unicode's canonical caseless matching does
-    (The Unicode Standard, D145). What would change a meaning stays: a decimal point or sign ahead (".5", "-1"), "C#",
-    "C++", "!x", "50%".
+    It stays for the rule sets that name it.
     """
     folded = unicodedata.normalize("NFD", narrow(text.translate(_DROPPED))).casefold()
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFD", folded)).translate(_STRAIGHT)
@@ -81,13 +90,24 @@ def number(text: str, *, thousands: str = "") -> str:
     """The normal form of a decimal number, exact: "1.0", "1" and "+01.00" are one, "10" another; "" for no number.
 
     The form is the digits without zeros at either end and a power of ten, such as "-25e-1". The whole text between
-    white space is the number (one full stop after it is let be), with no unit, sign of currency, per cent or fraction.
-    Digits may be full-width or any one script's (Unicode Nd), never of two; the minus may be U+2212 or a full-width
-    one, but no dash. A separator of thousands is refused ("1,000" may be one) unless `thousands` declares it, and then
-    groups must be of three. Raises UsageError for a `thousands` that is no separator.
+    white space, Markdown's and TeX's marks and quotation marks is the number (one full stop after it is let be), with
+    no unit, sign of currency, per cent or fraction. Digits may be full-width or any one script's (Unicode Nd), never of
+    two; the minus may be U+2212 or a full-width one, but no dash. A separator of thousands is refused ("1,000" may be
+    one) unless `thousands` declares it, and then groups must be of three. Raises UsageError for a `thousands` that is
+    no separator.
     """
     if thousands and thousands not in _SEPARATORS:
         raise UsageError(f"thousands: expected one of {', '.join(map(ascii, _SEPARATORS))}, got {thousands!a}")
+    return _number_1(_undressed(plain(text).text), thousands)
+
+
+def _undressed(text: str) -> str:
+    bare = _without_space(text)
+    return _without_space(bare[1:-1]) if len(bare) > 2 and bare[0] + bare[-1] in _QUOTED else bare
+
+
+def _number_1(text: str, thousands: str = "") -> str:
+    """As version 1 had it, without a word on Markdown, TeX and quotation marks."""
     bare = _without_space(text)
     plain = plain_digits(narrow(bare).translate(dict.fromkeys(map(ord, MINUSES), "-")))
     if plain.endswith(".") and plain[-2:-1].isdecimal():
@@ -116,18 +136,6 @@ def _without_space(given: str) -> str:
     return given[start:end]
 
 
-def plain_digits(text: str, *, marks: bool = True) -> str:
-    """`text` with the digits of one other script as ASCII, and (`marks`) Arabic's decimal point as one; as it is when
-    two scripts are mixed, which then is no number.
-    """
-    zeros = {ord(character) - unicodedata.decimal(character) for character in text if character.isdecimal()}
-    if len(zeros) != 1 or zeros == {0x30}:
-        return text
-    (zero,) = zeros
-    table = {zero + digit: 0x30 + digit for digit in range(10)}
-    return text.translate({**table, 0x066B: 0x2E} if marks and zero in (0x0660, 0x06F0) else table)
-
-
 def text(given: str) -> str:
     """A text as it is, without the white space around it: case, punctuation and inner space all count."""
     return _without_space(given)
@@ -148,8 +156,8 @@ def value(given: str) -> str:
 
     So "100", "100.0" and "**1e2**" are one, "n/a" is a text, and 1.10 is 1.1 (a version that isn't wants `label`).
     """
-    plain = label(given)
-    return number(plain) or plain
+    form = label(given)
+    return number(form) or form
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,18 +175,24 @@ class Normaliser:
 
 
 NORMALISERS: Final[Mapping[str, Normaliser]] = MappingProxyType(
-    {each.name: each for each in (Normaliser("label", 1, label), Normaliser("number", 1, number),
+    {each.name: each for each in (Normaliser("label", 2, label), Normaliser("number", 2, number),
                                   Normaliser("choice", 1, choice), Normaliser("text", 1, text),
                                   Normaliser("value", 1, value))}
 )  # fmt: skip
 """Every normaliser of this release by name."""
 
+OLDER: Final[Mapping[str, Normaliser]] = MappingProxyType(
+    {each.label: each for each in (Normaliser("label", 1, _label_1), Normaliser("number", 1, _number_1))}
+)
+"""Earlier versions, by name and version: a rule set that names one goes on meaning what it said."""
+
 
 def normaliser(name: str) -> Normaliser:
-    """The normaliser called `name`, with its version or without. Raises UsageError, saying what there is."""
-    found = NORMALISERS.get(name.partition("/")[0])
+    """The normaliser called `name`, with its version or without, and then the newest. Raises UsageError, saying what
+    there is."""
+    found = OLDER.get(name) or NORMALISERS.get(name.partition("/")[0])
     if found is None or name not in (found.name, found.label):
-        there = ", ".join(each.label for each in NORMALISERS.values())
+        there = ", ".join([*(each.label for each in NORMALISERS.values()), *OLDER])
         raise UsageError(f"expected a normaliser out of {there}, got {name!a}")
     return found
 

@@ -105,9 +105,9 @@ def test_a_list_beside_an_object_is_refused_with_both_rows() -> None:
 @pytest.mark.parametrize(
     ("golds", "form"),
     [
-        ([100.0, 7], "value/1"), ([100.0, "n/a"], "value/1"), (["100.0", "n/a"], "label/1"),
+        ([100.0, 7], "value/1"), ([100.0, "n/a"], "value/1"), (["100.0", "n/a"], "label/2"),
         (["x", [1.0, "one"]], "value/1"),
-        ([True, "x"], "label/1"),
+        ([True, "x"], "label/2"),
     ],
 )  # fmt: skip
 def test_texts_and_numbers_of_json_are_told_by_their_type(score: str, golds: list[Any], form: str) -> None:
@@ -119,8 +119,8 @@ def test_texts_and_numbers_of_json_are_told_by_their_type(score: str, golds: lis
     ("cells", "form"),
     [
         (["100.0", "7"], "value/1"), (["100.0", "n/a"], "value/1"), (["n/a", "100.0"], "value/1"),
-        (["Oslo", "Rome"], "label/1"),
-        (["007", "12"], "label/1"), (["-1.5e3", "+2"], "value/1"), (["1,5", "x"], "label/1"),
+        (["Oslo", "Rome"], "label/2"),
+        (["007", "12"], "label/2"), (["-1.5e3", "+2"], "value/1"), (["1,5", "x"], "label/2"),
     ],
 )  # fmt: skip
 def test_cells_of_a_csv_are_numbers_where_they_are_written_so(cells: list[str], form: str) -> None:
@@ -133,7 +133,7 @@ def test_each_column_of_a_csv_is_told_for_itself() -> None:
     columns = [word for name in ("city", "n", "zip", "mixed") for word in ("--gold", name)]
     assert typed("new", "s", "t.csv", "--input", "q", "--score", "json", *columns).status == 0
     fields = tomllib.loads(Path("fixtures/s/rules/json.toml").read_text("utf-8"))["score"]["fields"]
-    assert fields == {"city": "label/1", "n": "value/1", "zip": "label/1", "mixed": "value/1"}
+    assert fields == {"city": "label/2", "n": "value/1", "zip": "label/2", "mixed": "value/1"}
 
 
 def test_items_of_lists_are_compared_by_value_where_some_are_numbers() -> None:

@@ -46,7 +46,7 @@ def _score(answer: JSON, _: Confirmed, gold: JSON, options: Mapping[str, Any]) -
 
 EXACT = Scorer(
     name="exact",
-    version=1,
+    version=2,
     about="the whole answer is the gold, under a named normaliser",
     options=(
         *place_options("whole", "first_line", "last_line", "after", "field"),

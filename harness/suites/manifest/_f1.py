@@ -32,7 +32,8 @@ from harness.suites.manifest._where import (
 
 __all__ = ["F1"]
 
-_NUMBERED = re.compile(r"\s*(?:[-*\u2022]\s+)?(?:\(?[0-9]{1,4}[.)]|[-*\u2022])\s+")
+_NUMBERED = re.compile(r"\s*(?:[-*\u2022]\s+)?\(?[0-9]{1,4}[.)]\s+")
+_BULLET = re.compile(r"\s*[-*\u2022]\s+")
 _MARKS = {"lines": "\n", "commas": ",", "semicolons": ";"}
 
 
@@ -82,9 +83,20 @@ def _items(given: str, options: Mapping[str, Any]) -> list[Any] | Fault:
             return _listed(loads(given), options)
         except JSONError:
             return "no_json"
-    pieces = [_NUMBERED.sub("", piece, count=1).strip() for piece in given.split(_MARKS[options["split"]])]
+    pieces = [piece for piece in given.split(_MARKS[options["split"]]) if piece.strip()]
+    # A dash ahead of one of them and not of all may be its sign.
+    bullets = options["split"] == "lines" and all(map(_BULLET.match, pieces))
+    pieces = [_unlisted(piece, bullets=bullets) for piece in pieces]
     found = [piece for piece in pieces if any(unicodedata.category(each)[0] in "LNS" for each in piece)]
     return found or "no_answer"
+
+
+def _unlisted(piece: str, *, bullets: bool) -> str:
+    """A piece without the number or the bullet that it has as one of a list."""
+    bare = _NUMBERED.sub("", piece, count=1)
+    if bare == piece and (bullets or not re.match(r"\s*-\s+[\d.]", piece)):
+        bare = _BULLET.sub("", piece, count=1)
+    return bare.strip()
 
 
 def _is_nothing(given: str, options: Mapping[str, Any]) -> bool:
@@ -132,7 +144,7 @@ def _score(answer: JSON, _: Confirmed, gold: JSON, options: Mapping[str, Any]) -
 
 F1 = Scorer(
     name="f1",
-    version=1,
+    version=2,
     about="the items of the answer are the expected ones, in any order",
     options=(
         *place_options("whole", "first_line", "last_line", "after", "field"),

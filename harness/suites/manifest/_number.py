@@ -133,7 +133,7 @@ def _score(answer: JSON, _: Confirmed, gold: JSON, options: Mapping[str, Any]) -
 
 NUMBER = Scorer(
     name="number",
-    version=1,
+    version=2,
     about="the answer's number is the gold's, or near it",
     options=(
         *place_options("whole", "first_line", "last_line", "after", "anywhere", "field"),

@@ -72,7 +72,7 @@ def _score(answer: JSON, _: Confirmed, gold: JSON, options: Mapping[str, Any]) -
 
 REGEX = Scorer(
     name="regex",
-    version=1,
+    version=2,
     about="what a pattern finds is the gold, under a named normaliser",
     options=(
         *place_options("whole", "first_line", "last_line", "after", "field"),

@@ -145,5 +145,6 @@ def _scorer(rules: Mapping[str, Any]) -> Scorer:
 
 def _unwrapped(value: JSON) -> tuple[Scorer | None, JSON]:
     if isinstance(value, Mapping) and set(value) == {"scorer", "answer"}:
-        return SCORERS.get(str(value["scorer"])), value["answer"]
+        name = value["scorer"]
+        return SCORERS.get(name) if isinstance(name, str) else None, value["answer"]
     return None, None

@@ -148,7 +148,7 @@ def test_list_and_show_say_which_scorer_a_manifest_suite_s_rules_name(
     monkeypatch.chdir(tmp_path)
     listed, _ = call(capsys, "list", "--json")
     (near,) = [each for each in json.loads(listed)["rules"] if each["name"] == "near"]
-    assert near["scores"] == ["number/1", "tolerance=0.5"]
+    assert near["scores"] == ["number/2", "tolerance=0.5"]
     shown, _ = call(capsys, "show", "qa/near", "--json")
     assert json.loads(shown)["switches"]["score.decimal"] == "."
-    assert "number/1, tolerance=0.5" in call(capsys, "list")[0]
+    assert "number/2, tolerance=0.5" in call(capsys, "list")[0]

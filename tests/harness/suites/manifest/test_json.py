@@ -76,7 +76,7 @@ def test_dotted_paths_reach_into_objects_and_lists_and_a_missing_one_is_wrong() 
     gold = {"a": {"b": ["x", "y"]}, "tags": ["t", "u"]}
     assert comes_to(table, {"a": {"b": "Y."}, "tags": ["t"]}, gold).verdict == "exact"
     assert comes_to(table, {"a": "b", "tags": []}, gold).metrics == {"exact": 0, "fields": 0}
-    assert rules_of(f"{JSON}\nfields.a.b = 'label'").score["fields"] == {"a.b": "label/1"}
+    assert rules_of(f"{JSON}\nfields.a.b = 'label'").score["fields"] == {"a.b": "label/2"}
 
 
 def test_a_list_is_compared_whole() -> None:

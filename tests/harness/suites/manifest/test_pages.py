@@ -122,6 +122,7 @@ def test_the_index_names_every_scorer_and_every_normaliser() -> None:
     text = page_of("README")
     assert {row.split("]")[0].strip("[") for row in tables(text, "| scorer |")} == set(NAMES)
     assert set(tables(text, "| name |")) == {each.label for each in NORMALISERS.values()}
+    assert all(f"`{older}`" in text for older in ("label/1", "number/1"))
 
 
 def test_the_rule_file_of_the_index_is_read_as_it_stands() -> None:

@@ -147,8 +147,8 @@ def test_a_frozen_rule_set_of_a_manifest_suite_comes_back_as_it_was(ledger: Ledg
 def test_every_option_in_force_is_a_switch_of_its_own() -> None:
     a = rules_of('scorer = "json"\nfields = { city = "label", year = "number" }')
     b = rules_of('scorer = "json"\nfields = { city = "text", year = "number" }', name="b")
-    assert switches(a)["score.fields.city"] == "label/1"
+    assert switches(a)["score.fields.city"] == "label/2"
     assert [each.switch for each in diff_rules(a, b).switches] == ["score.fields.city"]
     found = switches(rules_of('scorer = "number"\nunits = ["kg"]\ntolerance = 0.50'))
-    assert (found["score.scorer"], found["score.units"], found["score.tolerance"]) == ("number/1", ["kg"], "0.5")
+    assert (found["score.scorer"], found["score.units"], found["score.tolerance"]) == ("number/2", ["kg"], "0.5")
     assert found["score.thousands"] == ""

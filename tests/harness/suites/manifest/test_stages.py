@@ -97,7 +97,7 @@ def test_nothing_that_a_model_writes_passes_for_what_another_scorer_hands_on() -
         ("", 'scorer: expected one of exact, .* got none; write scorer = "exact"'),
         ('scorer = "bleu"', "scorer: expected one of"),
         ("scorer = 3", "scorer: expected one of"),
-        ('scorer = "exact/9"', "this release has exact/1"),
+        ('scorer = "exact/9"', "this release has exact/2"),
         (
             'scorer = "exact"\nlabels = ["a"]',
             "unknown key 'labels'; the scorer exact takes at, fence, field, marker, normalise",
