@@ -117,7 +117,8 @@ def read_bars(listed: Any, metrics: Sequence[str]) -> tuple[Bar, ...]:
 def counted(row: Mapping[str, Any]) -> str:
     """A row's figure as text, with how many of its n are unmeasured cells that a policy counts."""
     shown = f"{row['k']}/{row['n']}" if row["kind"] == "rate" else f"{float(row['rate']):.4f} over {row['n']}"
-    return shown + (f" ({row['unmeasured']} of them unmeasured)" if row.get("unmeasured") else "")
+    shown += f" ({row['unmeasured']} of them unmeasured)" if row.get("unmeasured") else ""
+    return shown + (f" ({row['marks']})" if row.get("marks") else "")
 
 
 def is_judged(bar: Bar, row: Mapping[str, Any] | None) -> bool:

@@ -1,7 +1,8 @@
 """A run's figures over some of its cases, or group by group: the same figures as the view's, over fewer cells.
 
 Which cases are meant, and which group each is in, is read from the labels that were frozen with the run's fixtures,
-never from a file on disk. A part that is chosen when the answers are known is post hoc, whatever its rule sets are.
+never from a file on disk; groups by `served` and `tools` are of answers, and follow from what replies tell and requests
+carried. A part that is chosen when the answers are known is post hoc, whatever its rule sets are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness._answer_marks import SPLITS, Names, part_words, server_of, servers
 from harness._clusters import InputOfPlace, interval_by_case, place_of_case
 from harness._errors import HarnessError
 from harness._filter import Condition, check_key, filters_text, group_of, group_order, keep, known_key
@@ -46,6 +48,7 @@ class _Cell:
     """One planned cell under one rule set; `place` is its case, None where a redaction withholds which it was. Cells of
     one `cluster` ask one input, those of one `seat` are epochs of one case."""
 
+    number: int
     rules: str
     candidate: str
     place: tuple[str, str] | None
@@ -63,7 +66,7 @@ def narrow(ledger: Ledger, report: RunReport, conditions: Sequence[Condition] = 
     Bars, predictions and a suite's own tables are of whole runs and are left out of a part. Raises UsageError for
     conditions that no case meets and for a key that no case has, RefusedError where the frozen cases were withheld.
     """
-    if by:
+    if by and by not in SPLITS:
         check_key(by, "--by")
     cells = _read(ledger, report)
     frozen = thaw_cases(ledger, plan_of(ledger, report.run))
@@ -84,7 +87,9 @@ def narrow(ledger: Ledger, report: RunReport, conditions: Sequence[Condition] = 
             "unmeasured": _unmeasured(cells), "flags": [], "repeatability": [], "bars": [], "bars_unread": [],
             "predictions": [],
         }  # fmt: skip
-    if by:
+    if by in SPLITS:
+        data["groups"] = _by_server(data, cells, servers(ledger, report.run, plan_of(ledger, report.run)), by)
+    elif by:
         known_key(kept, by, "--by")
         of = {(fixture, case.id): group_of(by, fixture, case) for fixture, case in kept}
         data["groups"] = _groups(data, cells, of, by)
@@ -106,6 +111,29 @@ def _groups(
     return {
         "by": by, "groups": [{"group": group, "cases": cases[group]} for group in groups],
         "not_placed": sum(each.place not in of for each in cells), "rows": rows,
+    }  # fmt: skip
+
+
+def _by_server(
+    data: Mapping[str, Any], cells: Sequence[_Cell], told: Mapping[int, Names], by: str
+) -> dict[str, Any]:  # fmt: skip
+    """Groups of cells by who answered them; those without an answer, or of which nothing is told, are None's."""
+    parts: dict[str | None, list[_Cell]] = {}
+    for each in cells:
+        parts.setdefault(server_of(told.get(each.number, {}), by), []).append(each)
+    groups = sorted(parts, key=group_order)
+    rows: list[dict[str, Any]] = []
+    for row in data["scoreboard"]:
+        for group in groups:
+            mine = [each for each in parts[group] if (each.rules, each.candidate) == (row["rules"], row["candidate"])]
+            if mine:
+                marks = part_words(row, [told.get(each.number, {}) for each in mine])
+                mixed = "answered by" in marks or "lists of tools" in marks
+                rows.append({"group": group, **_row(data, row, parts[group]), "marks": marks, "mixed": mixed})
+    return {
+        "by": by,
+        "groups": [{"group": group, "cases": len({each.place for each in parts[group]})} for group in groups],
+        "not_placed": 0, "rows": rows,
     }  # fmt: skip
 
 
@@ -174,7 +202,7 @@ def _read(ledger: Ledger, report: RunReport) -> list[_Cell]:
         seat = place_of_case(row["cell"], **shape)
         found.append(
             _Cell(
-                row["rules"], row["candidate"], place, row["outcome"],
+                int(row["cell"]), row["rules"], row["candidate"], place, row["outcome"],
                 (row["stage"] or "", row["reason"] or "", row["domain"] or ""), json.loads(row["metrics"] or "{}"),
                 applies, inputs[seat], seat,
             )

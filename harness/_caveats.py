@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from harness._answer_marks import candidate_marks
 from harness._contradicted import doubts
-from harness._fingerprint import case_set, plan_of, resolved_models
+from harness._fingerprint import case_set, plan_of
 from harness._history import read_history
 from harness._replaced import replaced, replaced_words
 from ledger import Ledger, not_reproducible, over_views, run_status, standing_of
@@ -58,9 +59,7 @@ def caveats(ledger: Ledger, run: str, candidate: str, rules: Sequence[str]) -> l
         said.append(f"only the first {plan.limit} cases were planned (--limit)")
     if plan.filter:
         said.append(f"only cases where {plan.filter} were planned (--filter)")
-    models = resolved_models(ledger, run, candidate)
-    if len(models) > 1:
-        said.append(f"{candidate} was answered by {len(models)} models: {', '.join(models)}")
+    said += [f"{candidate}: {marks}" for marks in candidate_marks(ledger, run, candidate, rules)]
     if not case_set(ledger, run, plan).whole:
         said.append("the list of its cases was withheld, so whether the case sets are the same can't be told")
     return said + read_history(ledger, run).sentences()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from harness._answer_marks import mark_words
 from harness._basis import Basis, basis_of
 from harness._clusters import has_twins
 from harness._contradicted import contradiction_words, held_words
@@ -199,6 +200,8 @@ def _hold_data(
     found.reproduced = max(0, found.numbers - wrong - found.not_reproducible)
     found.differences += differences
     found.contradicted += _contradictions(fresh)
+    rows = {(row["candidate"], row["rules"], mark_words(row)) for row in fresh["scoreboard"] if mark_words(row)}
+    found.notes += [f"{candidate} under {rules}: {words}" for candidate, rules, words in sorted(rows)]
     found.since = later(ledger, fresh, basis.size, found.recorded)
     if lost and not gone:
         events = ", ".join(map(str, redacted_since(ledger, basis.size)))

@@ -8,15 +8,18 @@ Numbers come with what weakens them, and are refused where more than the candida
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any
 
+from harness._answer_marks import SPLITS, server_of, servers, short_words
 from harness._caveats import caveats
 from harness._comparable import Comparability, comparability
 from harness._contrast import Contrast, contrast
 from harness._errors import HarnessError, UsageError
 from harness._filter import (
+    NO_GROUP,
     Condition,
     check_key,
     filters_text,
@@ -41,6 +44,10 @@ __all__ = ["Compared", "Comparison", "compare"]
 _METRICS = over_views(
     "SELECT metric, kind, is_primary, position FROM run_metrics WHERE run = ? AND rules = ? AND candidate = ?"
     " ORDER BY position"
+)
+_MARKS = over_views(
+    "SELECT metric, asked_again, asked_again_of, mixed, marks FROM scoreboard WHERE run = ? AND rules = ?"
+    " AND candidate = ? AND marks <> ''"
 )
 _REPEATABILITY = over_views(
     "SELECT cases, repeated, changed FROM repeatability WHERE run = ? AND rules = ? AND candidate = ?"
@@ -140,7 +147,7 @@ def compare(
     Raises UsageError, saying what can be named; NotFound for a run that isn't there. What isn't comparable is no error:
     the pair says so, without numbers unless `force` is given.
     """
-    if by:
+    if by and by not in SPLITS:
         check_key(by, "--by")
     duels = name_duels(ledger, a, b, rules)
     pairs = tuple(_compared(ledger, duel, metrics, filters, by, force=force) for duel in duels)
@@ -167,7 +174,7 @@ def _compared(
     # Where the arms differ (and somebody insisted), a case is the same case in either.
     with_arm = found.a.components["arms"] == found.b.components["arms"]
     left, right = (read_side(ledger, s.run, s.candidate, s.rules, with_arm=with_arm) for s in (a, b))
-    cases = _cases_of(ledger, duel, left, right) if filters or by else {}
+    cases = _cases_of(ledger, duel, left, right) if filters or by not in ("", *SPLITS) else {}
     if filters:
         keep(list(cases.values()), filters)
         fitting = {key for key, place in cases.items() if fits_all(filters, *place)}
@@ -184,17 +191,25 @@ def _compared(
         if not only or row["metric"] in only
     ]  # fmt: skip
 
+    marks = [{row["metric"]: row for row in ledger.rows(_MARKS, (s.run, s.rules, s.candidate))} for s in (a, b)]
+
     def contrasts(some: Sequence[Pair]) -> tuple[Contrast, ...]:
         return tuple(
-            contrast(
-                metric_pairs(some, row["metric"]), kind=row["kind"], primary=bool(row["is_primary"]),
-                higher_is_better=direction.get(row["metric"]),
+            _marked(
+                contrast(
+                    metric_pairs(some, row["metric"]), kind=row["kind"], primary=bool(row["is_primary"]),
+                    higher_is_better=direction.get(row["metric"]),
+                ),
+                *(side.get(row["metric"]) for side in marks),
             )
             for row in chosen
         )  # fmt: skip
 
     groups: list[Group] = []
-    if by:
+    if by in SPLITS:
+        split = _by_server(ledger, duel, pairs, by)
+        groups = [Group(name, sum(bool(e.a and e.b) for e in some), contrasts(some)) for name, some in split]
+    elif by:
         known_key([cases[pair.key] for pair in pairs if pair.key in cases], by, "--by")
         of = {pair.key: group_of(by, *cases[pair.key]) for pair in pairs if pair.key in cases}
         for name in sorted(set(of.values()), key=group_order):
@@ -214,6 +229,33 @@ def _compared(
         ),
         study=_study(ledger, duel, left, right),
     )  # fmt: skip
+
+
+def _by_server(ledger: Ledger, duel: Duel, pairs: Sequence[Pair], by: str) -> list[tuple[str | None, list[Pair]]]:
+    """The pairs, split by who answered either side; of a case with repeats each side's cells of one server together."""
+    told = [servers(ledger, side.run, plan_of(ledger, side.run)) for side in (duel.a, duel.b)]
+    split: dict[str | None, list[Pair]] = {}
+    for pair in pairs:
+        sides: list[dict[str | None, tuple[Answer, ...]]] = []
+        for names, answers in zip(told, (pair.a, pair.b), strict=True):
+            mine: dict[str | None, tuple[Answer, ...]] = {}
+            for each in answers:
+                name = server_of(names.get(each.cell, {}), by)
+                mine[name] = (*mine.get(name, ()), each)
+            sides.append(mine or {None: ()})
+        for (one, a), (other, b) in product(sides[0].items(), sides[1].items()):
+            name = one if one == other else f"A {one or NO_GROUP}, B {other or NO_GROUP}"
+            split.setdefault(name, []).append(replace(pair, a=a, b=b))
+    return [(name, split[name]) for name in sorted(split, key=group_order)]
+
+
+def _marked(found: Contrast, a: Mapping[str, Any] | None, b: Mapping[str, Any] | None) -> Contrast:
+    """The contrast with the marks of either side's figures, which are of its whole candidate."""
+    marked = [
+        side if row is None else replace(side, marks=row["marks"], short=short_words(row))
+        for side, row in ((found.a, a), (found.b, b))
+    ]
+    return replace(found, a=marked[0], b=marked[1])
 
 
 def _study(ledger: Ledger, duel: Duel, left: Sequence[Answer], right: Sequence[Answer]) -> tuple[StudyTable, ...]:

@@ -40,7 +40,8 @@ Verdict = Literal["a_higher", "b_higher", "inconclusive", "no_data"]
 @dataclass(frozen=True)
 class Figure:
     """One side's figure over the paired cases: `k` of `n` (a mean has no k), its 95% interval, and how many of the n
-    are unmeasured cells that a policy counts."""
+    are unmeasured cells that a policy counts. `marks` says how its answers came about, where that has to be said, and
+    `short` the same in a few words."""
 
     k: int | None
     n: int
@@ -48,11 +49,14 @@ class Figure:
     low: float | None
     high: float | None
     counted: int
+    marks: str = ""
+    short: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
         return {
-            "k": self.k, "n": self.n, "rate": self.rate, "low": self.low, "high": self.high, "unmeasured": self.counted
+            "k": self.k, "n": self.n, "rate": self.rate, "low": self.low, "high": self.high, "unmeasured": self.counted,
+            "marks": self.marks,
         }  # fmt: skip
 
     def text(self) -> str:
@@ -60,7 +64,8 @@ class Figure:
         if self.rate is None:
             return "no data"
         shown = f"{self.k}/{self.n}" if self.k is not None else f"{self.rate:.3f}"
-        return shown + (f" ({self.counted} unmeasured)" if self.counted else "")
+        said = [f"{self.counted} unmeasured" if self.counted else "", self.short]
+        return shown + "".join(f" ({each})" for each in said if each)
 
 
 @dataclass(frozen=True)

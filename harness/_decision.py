@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from harness._answer_marks import candidate_marks
 from harness._gate import Gate as MarginGate
 from harness._gate_outcomes import worst_of
 from harness._report import RunReport
@@ -92,6 +93,7 @@ class _Newest:
 
     def __init__(self, ledger: Ledger, run: str) -> None:
         rows = ledger.rows(_TALLIES, (run,))
+        self._ledger, self._run = ledger, run
         self._by_rules = {
             tally.rules: (int(row["seq"]), tally)
             for row in rows
@@ -110,9 +112,10 @@ class _Newest:
             None,
         )
         figures = (found.k, found.n, found.planned) if found else (None, None, None)
+        marks = "; ".join(candidate_marks(self._ledger, self._run, candidate, [rules]))
         return {
             f"{prefix}{name}": value
-            for name, value in zip(("tally", "k", "n", "planned"), (seq, *figures), strict=True)
+            for name, value in zip(("tally", "k", "n", "planned", "marks"), (seq, *figures, marks), strict=True)
         }
 
     def causes(self, rules: Iterable[str]) -> set[int]:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness._answer_marks import ANSWERED, mark_words
 from harness._contradicted import contradiction_words, held_words, holds
 from harness._errors import UsageError
 from harness._history import History, read_history
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _MAY_LACK = ("contradicted", "bars_not_judged", "study", "subset", "groups")
+_SIGNS = ("superseded", "tainted", "reproducible", "rests_on_superseded", "held", "mixed")
 _WIDEST = 110
 _MOST_GROUPS = 50
 _MOST_APART = 4
@@ -106,7 +108,7 @@ class RunReport:
         data, run, gone = self.data, self.data["run"], self.data["superseded"]
         same = (
             "rules", "other_rules", "bars", "bars_unread", "imported", "predictions", "repeatability", "frozen",
-            "fingerprints",
+            "fingerprints", "served",
         )  # fmt: skip
         return {
             "run": self.run,
@@ -184,8 +186,7 @@ def read_standing(ledger: Ledger, rules: Sequence[str] = ()) -> StandingReport:
         row.pop("left_out")
     with_intervals(ledger, rows)
     for row in rows:
-        marks = ("superseded", "tainted", "reproducible", "rests_on_superseded", "held")
-        row.update({name: bool(row[name]) for name in marks})
+        row.update({name: bool(row[name]) for name in _SIGNS})
     kept = [row for row in rows if not rules or row["rules"] in rules or row["rules"].partition("@")[0] in rules]
     return StandingReport(kept, left_out)
 
@@ -226,7 +227,7 @@ def _row_marks(row: Mapping[str, Any]) -> list[str]:
     return [
         *(["[tainted]"] if row["tainted"] else []),
         *([] if row["reproducible"] else ["[not reproducible]"]),
-        *([f"[{held_words(row)}]"] if held_words(row) else []),
+        *(f"[{said}]" for said in (held_words(row), mark_words(row)) if said),
     ]
 
 
@@ -296,8 +297,8 @@ def render_report(report: RunReport, *, explain: bool = False) -> Sequence[objec
         shown.append(_text(spend_said(data["spend"])))
         shown += [_table(each.title, each.columns, each.rows) for each in spend_tables(data["spend"])]
     if data["flags"]:
-        names = ("candidate", "rules", "flag", "count")
-        shown.append(_counts("Flags of what was read; each cell is counted as it was scored", names, data["flags"]))
+        title = "Flags of what was read; each cell is counted as it was scored"
+        shown.append(_counts(title, ("candidate", "rules", "flag", "count"), data["flags"]))
     shown += [
         _text(
             f"{row['changed']} of {row['repeated']} repeated cases of {row['candidate']} changed outcome between"
@@ -347,13 +348,15 @@ def _board_table(report: RunReport, rules: str, candidates: Sequence[str], appli
     if len(candidates) > 1:
         table.add_column("candidate", overflow="fold")
     table.add_column("metric", overflow="fold")
-    for name in ("k/n", "planned", "rate", interval_heading(rows), "worst–best"):
-        table.add_column(name, justify="right", no_wrap=name != "k/n")
+    marked = [ANSWERED] if any(map(mark_words, rows)) else []
+    for name in ("k/n", "planned", "rate", interval_heading(rows), "worst–best", *marked):
+        table.add_column(name, justify="left" if name in marked else "right", no_wrap=name not in ("k/n", *marked))
     for row in rows:
         first = [_text(row["candidate"])] if len(candidates) > 1 else []
         table.add_row(
             *first, _text(row["metric"]), _text(figure_of(row)), _text(row["planned"]), percent(row["rate"]),
             between(row["interval_low"], row["interval_high"]), between(row["worst"], row["best"]),
+            *(_text(mark_words(row)) for _ in marked),
         )  # fmt: skip
     return table
 
@@ -368,15 +371,16 @@ def _group_tables(data: Data) -> list[object]:
     tables: list[object] = []
     for rules, candidate in dict.fromkeys((row["rules"], row["candidate"]) for row in found["rows"]):
         mine = [row for row in found["rows"] if (row["rules"], row["candidate"]) == (rules, candidate)]
+        marked = [ANSWERED] if any(map(mark_words, mine)) else []
         lines = [
             (
                 "(none)" if row["group"] is None else row["group"], row["metric"], figure_of(row), row["planned"],
                 percent(row["rate"]), between(row["interval_low"], row["interval_high"]),
-                between(row["worst"], row["best"]),
+                between(row["worst"], row["best"]), *(mark_words(row) for _ in marked),
             )
             for row in mine if row["group"] in shown
         ]  # fmt: skip
-        columns = (found["by"], "metric", "k/n", "planned", "rate", interval_heading(mine), "worst–best")
+        columns = (found["by"], "metric", "k/n", "planned", "rate", interval_heading(mine), "worst–best", *marked)
         tables.append(_table(f"By {found['by']} under {rules}: {candidate}", columns, lines))
     more = len(groups) - len(shown)
     said = [f"{more} of the {len(groups)} groups are left out here; --json has all."] if more else []

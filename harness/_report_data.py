@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 from harness._agreed import agreement_study, labels_in
+from harness._answer_marks import told
 from harness._bars import is_judged, judge_bar
 from harness._clusters import CaseInterval, Place, clustered_intervals
 from harness._contradicted import contradicted
@@ -35,7 +36,7 @@ __all__ = [
 REPORT_FORMAT = "eval-ledger/report"
 REPORT_VERSION = 1
 """The version of the data's form: keys are added under the same version, and never change their meaning."""
-RENDERER = 5
+RENDERER = 6
 """Raised with every change of what the same data look like: a report of another renderer is held against the bytes that
 the ledger recorded, and not drawn again."""
 
@@ -48,7 +49,8 @@ _RUN = (
 _EPOCHS = "SELECT run, epochs FROM runs WHERE run IN (SELECT value FROM json_each(?))"
 _BOARD = (
     "SELECT candidate, rules, metric, kind, is_primary, k, n, planned, unmeasured, rate, low, high, sd, worst, best,"
-    " standing, tainted, reproducible, held, held_why FROM scoreboard WHERE run = ?"
+    " standing, tainted, reproducible, held, held_why, asked_again, asked_again_of, mixed, marks"
+    " FROM scoreboard WHERE run = ?"
 )
 _FAILURES = "SELECT candidate, rules, stage, reason, domain, count FROM failures WHERE run = ?"
 _FLAGS = (
@@ -164,6 +166,7 @@ def collect(ledger: Ledger, run: str, size: int, rules: Sequence[str] = ()) -> D
         **({"contradicted": broken} if broken is not None else {}),
         "imported": [_imported(each) for each in then.rows(_IMPORTS, (run,))],
         "answers": then.rows(_ANSWERS, (run,)),
+        "served": told(then.rows, run),
         "accepted": then.rows(_ACCEPTS, (run,)),
         "first_response": first,
         "frozen": frozen,
@@ -244,7 +247,7 @@ def _board(then: AsOf, run: str, kept: frozenset[str], tallies: Mapping[str, int
     intervals = clustered_intervals(then.rows, run, board, epochs=epochs)
     for row in board:
         row["is_primary"], row["tainted"] = bool(row["is_primary"]), bool(row["tainted"])
-        row["reproducible"] = bool(row["reproducible"])
+        row["reproducible"], row["mixed"] = bool(row["reproducible"]), bool(row["mixed"])
         held, why = row.pop("held"), row.pop("held_why")
         if not held:
             # Only there does a row have them: what older releases recorded of honest runs stays what they recorded.

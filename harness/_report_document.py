@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from harness._answer_marks import mark_words
 from harness._contradicted import contradiction_words, held_words
 from harness._repeats import majority_text, passes_text
 from harness._replaced import replaced_words
@@ -25,6 +26,7 @@ from harness._report_blocks import (
     Sentence,
     Text,
 )
+from harness._report_served import served_blocks
 from harness._report_study import set_aside, study_blocks
 from harness._spend import SPEND_NAMES, spend_said, spend_tables
 from harness._stated import COUNTED, STATED, imported_words
@@ -88,6 +90,7 @@ def document(data: Mapping[str, Any]) -> Document:
         *_unmeasured(data),
         *_spend(data.get("spend")),
         *_reading(data),
+        *served_blocks(data.get("served", [])),
         *_frozen(data),
         *_comparability(data.get("fingerprints", [])),
         *_receipt(data["receipt"]),
@@ -223,7 +226,7 @@ def _figures(rules: str, rows: Sequence[Row]) -> Grid:
             [
                 [Name(row["metric"]), *([" (outcome)"] if row["is_primary"] else [])], Name(row["candidate"]),
                 figure, str(row["planned"]), percent(row["rate"]), between(row["interval_low"], row["interval_high"]),
-                between(row["worst"], row["best"]), *([", ".join(_marks(row))] if marked else []),
+                between(row["worst"], row["best"]), *([Name(", ".join(_marks(row)))] if marked else []),
             ]
         )  # fmt: skip
     right = frozenset(columns) - {"metric", "candidate", "marks"}
@@ -233,7 +236,8 @@ def _figures(rules: str, rows: Sequence[Row]) -> Grid:
 def _marks(row: Row) -> list[str]:
     said = ["tainted"] if row["tainted"] else []
     said += [] if row["reproducible"] else ["not reproducible"]
-    return said + ([held_words(row)] if held_words(row) else [])
+    said += [held_words(row)] if held_words(row) else []
+    return said + ([mark_words(row)] if mark_words(row) else [])
 
 
 def _bars(data: Mapping[str, Any]) -> Iterable[Block]:
@@ -246,7 +250,7 @@ def _bars(data: Mapping[str, Any]) -> Iterable[Block]:
         why = ["The bars of ", Name(each["rules"]), " can't be read, so they count as failed: ", Name(each["why"])]
         yield Sentence(why, "bad")
     rows: list[Sequence[Cell]] = [
-        [Name(bar["bar"]), Name(bar["rules"]), Name(bar["candidate"]), bar["figure"], bar["status"], bar["why"]]
+        [Name(bar["bar"]), Name(bar["rules"]), Name(bar["candidate"]), Name(bar["figure"]), bar["status"], bar["why"]]
         for bar in bars
     ]
     if rows:

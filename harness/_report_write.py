@@ -120,7 +120,7 @@ def figures_of(data: Data) -> list[Any]:
             "kind": row["kind"], "k": row["k"], "n": row["n"], "planned": row["planned"],
             "unmeasured": row["unmeasured"], "policy": row["policy"], "rate": row["rate"],
             "interval": _interval(row), "tally": row["tally"],
-            "head": receipt["head"],
+            **({"marks": row["marks"]} if "marks" in row else {}), "head": receipt["head"],
         }
         for row in data["scoreboard"]
     ] + _spend_figures(data) + _studied(data)  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from harness._answer_marks import mark_words
 from harness._contradicted import held_words
 from harness._report_document import interval_heading
 from harness.web._facts import RunCells
@@ -74,7 +75,7 @@ def _row(view: View, run: str, at: int, row: Row) -> Row:
     place = {name: row[name] for name in ("candidate", "rules", "metric")}
     missing = sql(select("planned - n", "scoreboard", run=run, **place), left)
     said = ["tainted"] if row["tainted"] else []
-    said += [held_words(row)] if held_words(row) else []
+    said += [each for each in (held_words(row), mark_words(row)) if each]
     return {
         "metric": row["metric"], "primary": row["is_primary"], "candidate": row["candidate"], "kind": row["kind"],
         "measured": bool(row["n"]), "k": cells(figure("k"), "1"), "n": cells(figure("n"), ""),

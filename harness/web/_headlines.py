@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from harness._answer_marks import mark_words
 from harness._clusters import clustered_intervals
 from harness._contradicted import held_words
 from harness._errors import HarnessError
@@ -18,8 +19,8 @@ __all__ = ["headlines"]
 _PLAN = "SELECT body ->> '$.epochs', body ->> '$.purpose' FROM main.events WHERE run = ? AND kind = 'plan'"
 # In the order of the whole scoreboard, which is the order of the report's.
 _BOARD = (
-    "SELECT candidate, rules, metric, kind, is_primary, k, n, rate, low, high, held, held_why FROM scoreboard"
-    " WHERE run = ?"
+    "SELECT candidate, rules, metric, kind, is_primary, k, n, rate, low, high, held, held_why, marks"
+    " FROM scoreboard WHERE run = ?"
 )
 
 
@@ -44,7 +45,7 @@ def headlines(view: View, run: str) -> Sequence[Headline]:
                 source.at(f"{place}/n", row["n"]), source.at(f"{place}/rate", row["rate"], "percent"),
                 source.at(f"{place}/interval_low", row["interval_low"], "percent"),
                 source.at(f"{place}/interval_high", row["interval_high"], "percent"),
-                held_words(row),
+                "; ".join(filter(None, (held_words(row), mark_words(row)))),
             )
         )  # fmt: skip
     return found

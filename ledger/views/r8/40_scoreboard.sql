@@ -12,6 +12,9 @@
 -- events contradict a figure, and `held_why` says how, empty otherwise: cells that aren't counted, a candidate or a metric
 -- that is named twice, or more cells that the metric applies to than were planned for it: then `planned` is their number, so
 -- that neither k nor n is ever above it. A figure of which a value isn't between 0 and 1 is withheld: its n is 0.
+-- `asked_again` cells of the candidate's `asked_again_of` that count were asked again although they had an answer, and
+-- `mixed` is 1 where more than one server answered it; `marks` says both in words, and the same of the judge whose grades
+-- these are and of the answers that a judge graded (`answer_marks`): empty where there is nothing to say.
 
 CREATE VIEW scoreboard AS
 WITH counted AS (
@@ -19,6 +22,7 @@ WITH counted AS (
     figure.value ->> 3 AS kind, figure.value ->> 4 AS planned, figure.value ->> 5 AS is_primary,
     figure.value ->> 6 AS position, figure.value ->> 7 AS n, figure.value ->> 8 AS total, figure.value ->> 9 AS squares,
     figure.value ->> 10 AS unmeasured, figure.value ->> 11 AS seen, figure.value ->> 12 AS held_why,
+    (SELECT value FROM json_each(told.value) WHERE value ->> 0 = figure.value ->> 0) AS marked,
     1.0 * (figure.value ->> 8) / (figure.value ->> 7) AS p, 1.959963984540054 AS z
   FROM events AS plan
   -- Arrays, each made once a run by one subquery: so that a question about one run reads the cells and scores of that run
@@ -47,6 +51,9 @@ WITH counted AS (
       SELECT candidate, why, count(*) AS cells FROM planned_cells
       WHERE run = plan.run AND NOT counts GROUP BY 1, 2 ORDER BY 1, 2
     )))) AS uncounted
+  CROSS JOIN json_each(json_array((
+    SELECT json_group_array(json_array(candidate, cells, asked_again, mixed, mixed_why))
+    FROM answer_marks WHERE run = plan.run))) AS told
   CROSS JOIN json_each((
     SELECT json_group_array(json_array(candidate, rules, metric, kind, max(planned, applied), is_primary, position,
       CASE WHEN odd THEN 0 ELSE n END, CASE WHEN odd THEN 0 ELSE total END, CASE WHEN NOT odd THEN squares END,
@@ -136,6 +143,29 @@ SELECT
     SELECT 1 FROM resting_on_superseded AS gone
     WHERE gone.run = rooted.run AND (gone.rules IS NULL OR gone.rules = rooted.rules)) AS rests_on_superseded,
   held_why = '' AS held,
-  held_why
+  held_why,
+  coalesce(marked ->> 2, 0) AS asked_again,
+  coalesce(marked ->> 1, 0) AS asked_again_of,
+  coalesce(marked ->> 3, 0) AS mixed,
+  -- Each with a semicolon and a blank before it, of which the first are cut off.
+  substr(
+    CASE WHEN marked ->> 2 > 0 THEN '; ' || (marked ->> 2) || ' of ' || (marked ->> 1) || ' were asked again' ELSE '' END
+      || CASE WHEN marked ->> 3 THEN '; ' || (marked ->> 4) ELSE '' END
+      || coalesce((
+        SELECT group_concat('; ' || whose || CASE WHEN asked_again > 0
+            THEN asked_again || ' of ' || cells || ' were asked again' || CASE WHEN mixed THEN ', ' ELSE '' END
+            ELSE '' END || mixed_why, '')
+        FROM (
+          SELECT judge_run AS other, 'of its judge''s grades ' AS whose FROM joins
+          WHERE joins.run = rooted.run AND joins.rules = rooted.rules
+          UNION ALL
+          SELECT graded.value, 'of the answers that it graded ' FROM events AS plan
+          CROSS JOIN json_each(plan.body, '$.grades') AS graded
+          WHERE plan.run = rooted.run AND plan.kind = 'plan'
+        )
+        CROSS JOIN answer_marks ON answer_marks.run = other
+        WHERE asked_again > 0 OR mixed
+      ), ''),
+    3) AS marks
 FROM rooted
 ORDER BY run, rules, position, candidate;
