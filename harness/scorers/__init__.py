@@ -20,9 +20,10 @@ from harness.scorers._json_values import JSON_VERSION, same_json
 from harness.scorers._normal import NORMALISERS, Normaliser, choice, label, matches, normaliser, number, text
 from harness.scorers._numbers import NUMBERS_VERSION, NumberFormat, NumberRead, find_numbers, near, read_number
 from harness.scorers._patterns import PATTERNS_VERSION, check_pattern, pattern_spans
-from harness.scorers._quotes import QUOTE_VERSION, Quote, Tier, find_quote
+from harness.scorers._quotes import QUOTE_VERSION, Quote, Tier, find_quote, too_short
 from harness.scorers._region import unfence, without_space
 from harness.scorers._sets import SETS_VERSION, SetComparison, SetOutcome, compare_sets
+from harness.scorers._trivial import TRIVIAL_VERSION, weight, whole_of
 from harness.scorers._words import WORDS_VERSION, Mention, Word, find_phrases, has_words, words
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "PATTERNS_VERSION",
     "QUOTE_VERSION",
     "SETS_VERSION",
+    "TRIVIAL_VERSION",
     "WORDS_VERSION",
     "ChoiceRead",
     "Mention",
@@ -65,7 +67,10 @@ __all__ = [
     "read_number",
     "same_json",
     "text",
+    "too_short",
     "unfence",
+    "weight",
+    "whole_of",
     "without_space",
     "words",
 ]

@@ -14,14 +14,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from harness.scorers._characters import DASHES, DOUBLE_QUOTES, INVISIBLE, SINGLE_QUOTES, is_mark
+from harness.scorers._trivial import weight, whole_of
 
-__all__ = ["QUOTE_VERSION", "Quote", "Tier", "find_quote"]
+__all__ = ["QUOTE_VERSION", "Quote", "Tier", "find_quote", "too_short"]
 
 QUOTE_VERSION: Final = 1
+_MOST_PLACES: Final = 100
 
 Tier = Literal["exact", "folded", "elided", "none"]
 
@@ -67,6 +70,31 @@ def find_quote(source: str, quote: str) -> Quote:
         return _quote(source, "folded", [_span(folded, *whole)])
     parts = _find_parts(folded, _ELLIPSIS.split(quote))
     return Quote("none") if parts is None else _quote(source, "elided", [_span(folded, *each) for each in parts])
+
+
+def too_short(source: str, quote: str, found: Quote, least: int) -> bool:
+    """Whether a quote holds less than `least` (as `weight` counts it), so that it could be found in nearly any text.
+
+    `found` is what `find_quote` says of it. All of a source is never too short, and with a `least` of 0 nothing is. Of
+    a quote that leaves something out, one part has to hold enough by itself.
+    """
+    if least == 0 or (found.spans and whole_of(source, found.spans)):
+        return False
+    if found.tier == "exact":
+        return not any(weight(source, at, at + len(quote)) >= least for at in _places(source, quote))
+    if found.tier == "none":
+        return weight(quote) < least
+    return not any(weight(source, start, end) >= least for start, end in found.spans)
+
+
+def _places(source: str, quote: str) -> Iterator[int]:
+    """Where a quote stands in a source, a hundred times at most: a word cut in one place is whole in another."""
+    at = source.find(quote)
+    for _ in range(_MOST_PLACES):
+        if at < 0:
+            return
+        yield at
+        at = source.find(quote, at + 1)
 
 
 def _quote(source: str, tier: Tier, spans: list[tuple[int, int]]) -> Quote:

@@ -46,4 +46,5 @@ STAGES = Stages(
         Metric("false_fire_without_confirmer", "rate", "negative", higher_is_better=False),
     ),
     primary=MappingProxyType({"positive": "exact", "negative": "negative_pass"}),
+    uses=("harness.scorers",),
 )

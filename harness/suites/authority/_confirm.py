@@ -6,6 +6,8 @@ A proposal is confirmed when every clause holds:
     low_confidence                   confidence >= min_confidence, compared as decimals
     empty_span                       the cited span is not empty
     span_not_in_source               it is a part of the source item, both folded
+    too_short                        the span holds enough letters and digits to be evidence, as the scorer quote
+                                     counts them; all of an item is never too short     (min_span, 0: off)
     no_shared_scope_term             enough scope terms occur in both items, all folded   (shared_scope_terms, 0: off)
     bounded_span                     a `supersedes` whose span is about some customers ("for … customers") does not
                                      retire an item about all of them                     (bounded_customers)
@@ -22,6 +24,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from harness._json import JSON
+from harness.scorers import Quote, too_short
 from harness.suites._registry import Confirmed
 from harness.suites.authority._case import items
 from harness.suites.authority._schema import REASONS, fault_of
@@ -36,6 +39,7 @@ REJECTIONS = MappingProxyType(
         "low_confidence": "The confidence is below the gate.",
         "empty_span": "No span is cited.",
         "span_not_in_source": "The cited span does not stand in the source item.",
+        "too_short": "The cited span is shorter than the rules ask, or says too little to be evidence.",
         "no_shared_scope_term": "Too few scope terms occur in both items.",
         "bounded_span": "The span is about some customers, the target about all of them.",
         "no_relation_in_span": "No sentence of the span holds both a scope term and a word of relation.",
@@ -46,6 +50,7 @@ _DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "min_confidence": Decimal("0.60"),
         "fold": ("lower", "space"),
+        "min_span": 4,
         "shared_scope_terms": 1,
         "bounded_customers": True,
         "relation_in_span": False,
@@ -74,9 +79,10 @@ def confirm_rules(table: Mapping[str, Any]) -> Mapping[str, Any]:
     folds = cast("list[Any]", rules["fold"])
     if not isinstance(rules["fold"], list | tuple) or any(way not in ("lower", "space") for way in folds):
         raise ValueError(f'fold: expected a list out of "lower" and "space", got {folds!a}')
-    shared = rules["shared_scope_terms"]
-    if isinstance(shared, bool) or not isinstance(shared, int) or shared < 0:
-        raise ValueError(f"shared_scope_terms: expected a whole number from 0, got {shared!a}")
+    for count in ("shared_scope_terms", "min_span"):
+        least = rules[count]
+        if isinstance(least, bool) or not isinstance(least, int) or least < 0:
+            raise ValueError(f"{count}: expected a whole number from 0, got {least!a}")
     for switch in ("bounded_customers", "relation_in_span"):
         if not isinstance(rules[switch], bool):
             raise ValueError(f"{switch}: expected true or false, got {rules[switch]!a}")
@@ -124,8 +130,13 @@ def _clauses(proposal: Mapping[str, Any], known: Mapping[str, str], rules: Mappi
     span = fold(proposal["cited_evidence_span"], folds)
     if not span.strip():
         yield "empty_span"
-    elif source is not None and span not in fold(source, folds):
-        yield "span_not_in_source"
+    else:
+        at = -1 if source is None else fold(source, folds).find(span)
+        if source is not None and at < 0:
+            yield "span_not_in_source"
+        held = Quote("none") if at < 0 else Quote("exact", ((at, at + len(span)),))
+        if too_short(fold(source or "", folds), span, held, rules["min_span"]):
+            yield "too_short"
     if source is not None and target is not None:
         if len(_shared(proposal["scope_terms"], source, target, folds)) < rules["shared_scope_terms"]:
             yield "no_shared_scope_term"

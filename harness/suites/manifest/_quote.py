@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
 from harness._json import JSON
-from harness.scorers import Quote, find_quote
+from harness.scorers import Quote, find_quote, too_short
 from harness.suites._registry import Answer, Confirmed
 from harness.suites.manifest._golds import gold_texts, shown
 from harness.suites.manifest._options import Option, amount, one_of, text, texts
@@ -34,6 +35,7 @@ __all__ = ["QUOTE", "REJECTIONS"]
 REJECTIONS: Mapping[str, str] = MappingProxyType({
     "not_in_source": "The quote doesn't stand in the case's source.",
     "tier_not_accepted": "The quote stands in the source at a tier that the rules don't accept.",
+    "too_short": "The quote is shorter than the rules ask, or says too little: nearly any text would hold it.",
 })  # fmt: skip
 
 _TIERS = ("exact", "folded", "elided")
@@ -48,6 +50,8 @@ _MARKS = (
     "\u00bb\u00ab",
     "\u300c\u300d",
 )
+_MOST_LEAST = 1_000
+_LEAST = 4
 _Spans = list[tuple[int, int]]
 
 
@@ -64,6 +68,12 @@ def _share(given: Any) -> Decimal:
     if found > 1:
         raise ValueError(f"expected a share from 0 to 1, got {found}")
     return found
+
+
+def _least(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= _MOST_LEAST:
+        raise ValueError(f"expected a whole number from 0 to {_MOST_LEAST}, got {given!r}")
+    return given
 
 
 def _fit(options: dict[str, Any]) -> None:
@@ -99,6 +109,7 @@ def _answer(value: JSON, case_input: JSON, options: Mapping[str, Any]) -> Answer
         return one
     held: dict[str, JSON] = {
         "quote": one.region.slice, "source": source, "field": options["source"], "accept": list(options["accept"]),
+        "least": options["least"],
     }  # fmt: skip
     return taken(one, held)
 
@@ -111,27 +122,43 @@ def _unquoted(region: Region, source: str) -> Region:
     return region
 
 
-def _held(answer: JSON) -> tuple[str, str, str, list[JSON]]:
-    """(quote, source, field, accepted tiers) as `_answer` hands them on."""
+@dataclass(frozen=True)
+class _Held:
+    """What `_answer` hands on: the quote, the source and the field that it is of, accepted tiers, the least length."""
+
+    quote: str
+    source: str
+    field: str
+    accept: Sequence[JSON]
+    least: int
+
+
+def _held(answer: JSON) -> _Held:
     table: Mapping[str, JSON] = answer if isinstance(answer, Mapping) else {}
-    quote, source, field, accept = (table.get(key) for key in ("quote", "source", "field", "accept"))
-    return (
+    quote, source, field, accept, least = (table.get(key) for key in ("quote", "source", "field", "accept", "least"))
+    return _Held(
         quote if isinstance(quote, str) else "", source if isinstance(source, str) else "",
         field if isinstance(field, str) else "", accept if isinstance(accept, list) else [],
+        least if isinstance(least, int) else 0,
     )  # fmt: skip
 
 
 def _confirm(answer: JSON, _: JSON) -> Confirmed:
-    """One finding with the tier and the spans in the source, or one rejection."""
-    quote, source, field, accept = _held(answer)
-    found = find_quote(source, quote)
-    if found.tier == "none":
-        return Confirmed(rejections=({"proposal": 0, "reason": "not_in_source", "reasons": ["not_in_source"]},))
-    where: dict[str, Any] = {"tier": found.tier, "source": field, "spans": [list(span) for span in found.spans]}
-    if found.tier not in accept:
-        return Confirmed(
-            rejections=({"proposal": 0, "reason": "tier_not_accepted", "reasons": ["tier_not_accepted"], **where},)
-        )
+    """One finding with the tier and the spans in the source, or one rejection with every reason why not."""
+    held = _held(answer)
+    found = find_quote(held.source, held.quote)
+    there = found.tier != "none"
+    where: dict[str, Any] = {}
+    if there:
+        where = {"tier": found.tier, "source": held.field, "spans": [list(span) for span in found.spans]}
+    short = too_short(held.source, held.quote, found, held.least)
+    reasons = [
+        *(["too_short"] if short else []),
+        *(["not_in_source"] if not there else []),
+        *(["tier_not_accepted"] if there and found.tier not in held.accept else []),
+    ]
+    if reasons:
+        return Confirmed(rejections=({"proposal": 0, "reason": reasons[0], "reasons": reasons, **where},))
     return Confirmed(findings=({"proposal": 0, **where},))
 
 
@@ -146,14 +173,23 @@ def _check_gold(case_input: JSON, gold: JSON, options: Mapping[str, Any]) -> str
     if passages is None:
         return f"gold: expected a passage of {where}, a list of passages, or null, got {shown(gold)}"
     for each in passages:
-        if find_quote(source, each).tier == "none":
+        found = find_quote(source, each)
+        if found.tier == "none":
             return f"gold: {each[:60]!r} doesn't stand in {where}"
+        if too_short(source, each, found, options["least"]):
+            return (
+                f"gold: {each[:60]!r} is too short to be quoted (least = {options['least']}); give a longer passage, or"
+                " say least = 0"
+            )
     return None
 
 
 def _score(answer: JSON, confirmed: Confirmed, gold: JSON, options: Mapping[str, Any]) -> Tally | None:
-    quote, source, _, _ = _held(answer)
-    tier = next((str(each["tier"]) for each in (*confirmed.findings, *confirmed.rejections) if "tier" in each), "none")
+    held = _held(answer)
+    told = (*confirmed.findings, *confirmed.rejections)
+    tier = next((str(each["tier"]) for each in told if "tier" in each), "none")
+    if any(each["reason"] == "too_short" for each in confirmed.rejections):
+        tier = "too_short"
     verbatim = bool(confirmed.findings)
     metrics: dict[str, int | float] = {"verbatim": int(verbatim)}
     if gold is None or gold in ("", []) or options["passage"] == "ignore":
@@ -161,8 +197,8 @@ def _score(answer: JSON, confirmed: Confirmed, gold: JSON, options: Mapping[str,
     passages = gold_texts(gold)
     if passages is None:
         return None
-    found = find_quote(source, quote)
-    inside = verbatim and any(_meet(source, quote, found, each, options) for each in passages)
+    found = find_quote(held.source, held.quote)
+    inside = verbatim and any(_meet(held.source, held.quote, found, each, options) for each in passages)
     metrics["found"] = int(inside)
     return metrics, tier if inside or not verbatim else "elsewhere"
 
@@ -208,12 +244,19 @@ def _everywhere(source: str, passage: str) -> _Spans:
 
 QUOTE = Scorer(
     name="quote",
-    version=1,
+    version=2,
     about="the answer is a passage of the case's source",
     options=(
         *place_options("whole", "first_line", "last_line", "after", "field"),
         Option("source", "", text, 'the field of the input that is quoted from; "input" where the input is a text'),
         Option("accept", ("exact", "folded"), _accept, "the tiers that count: exact, folded, elided"),
+        Option(
+            "least",
+            _LEAST,
+            _least,
+            "the least that a quote has to hold, in letters and digits (one of Chinese, Japanese or Korean counts as"
+            " two, words that only join others nothing); 0 for any length",
+        ),
         Option(
             "passage",
             "overlap",
@@ -235,6 +278,7 @@ QUOTE = Scorer(
             "folded": "but for what typesetting changes",
             "elided": "it says that it leaves something out; its parts stand there in order",
             "none": "it doesn't stand there",
+            "too_short": "it is shorter than `least`, or says too little to be a quote, wherever it stands",
             "elsewhere": "it stands in the source at an accepted tier, and not where the gold says",
         }
     ),

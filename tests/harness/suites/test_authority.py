@@ -295,9 +295,33 @@ def test_the_span_clause_wants_a_scope_term_and_a_relation_word_in_one_sentence(
 ) -> None:
     memory = {"text": "- x refunds fees\n- x " + span.replace("\n", " ") + "\n"}
     value = [proposal(cited_evidence_span=span, scope_terms=[*terms, "x"])]
-    assert not AUTHORITY.confirm(value, memory, CITE).rejections
-    reasons = [entry["reasons"] for entry in AUTHORITY.confirm(value, memory, SPAN).rejections]
+    assert not AUTHORITY.confirm(value, memory, {**CITE, "min_span": 0}).rejections
+    reasons = [entry["reasons"] for entry in AUTHORITY.confirm(value, memory, {**SPAN, "min_span": 0}).rejections]
     assert reasons == ([] if holds else [["no_relation_in_span"]])
+
+
+@pytest.mark.parametrize(
+    ("span", "reasons"),
+    [
+        ("the", ["too_short"]), ("a", ["too_short"]), (".", ["too_short"]), ("of the", ["too_short"]),
+        ("fund", ["too_short"]),
+        ("The team", []), ("refunds", []), (" ", ["empty_span"]), ("退款", []), ("退", ["too_short"]),
+        ("zz", ["span_not_in_source", "too_short"]),
+    ],
+)  # fmt: skip
+def test_a_trivial_piece_of_an_item_is_no_evidence(span: str, reasons: list[str]) -> None:
+    memory = {"text": "- The team of the day refunds fees. 退款。\n- refunds\n"}
+    value = [proposal(cited_evidence_span=span, source_item_id="M001", target_item_id="M002", scope_terms=["refunds"])]
+    found = AUTHORITY.confirm(value, memory, CITE)
+    assert [each["reasons"] for each in found.rejections] == ([reasons] if reasons else [])
+    assert all(reason in AUTHORITY.rejections for reason in reasons)
+    off = AUTHORITY.confirm(value, memory, {**CITE, "min_span": 0})
+    assert "too_short" not in [reason for each in off.rejections for reason in each["reasons"]]
+
+
+def test_all_of_a_short_item_is_evidence() -> None:
+    value = [proposal(cited_evidence_span="No", source_item_id="M001", target_item_id="M002", scope_terms=["no"])]
+    assert not AUTHORITY.confirm(value, {"text": "- No.\n- no more\n"}, CITE).rejections
 
 
 RELATION_WORDS = """
@@ -327,6 +351,8 @@ def test_every_relation_word_counts_as_a_whole_word(word: str) -> None:
         ({"fold": [{}]}, "fold"),
         ({"shared_scope_terms": True}, "shared_scope_terms"),
         ({"shared_scope_terms": -1}, "shared_scope_terms"),
+        ({"min_span": -1}, "min_span"),
+        ({"min_span": "4"}, "min_span"),
         ({"bounded_customers": 1}, "bounded_customers"),
         ({"relation_in_span": "yes"}, "relation_in_span"),
     ],
