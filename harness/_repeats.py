@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from harness._passes import passes_words
 from harness._stats import mean_pass_at_k
 
-__all__ = ["majorities", "majority_text", "passes", "passes_text"]
+__all__ = ["majorities", "majority_text", "passes", "passes_text", "repeats_text"]
 
 _SAMPLES = (
     "SELECT cell.body ->> '$.candidate' AS candidate, scores.rules AS rules,"
@@ -80,6 +81,12 @@ def majority_text(votes: Mapping[str, int] | None) -> str:
     ties = f"{votes['ties']} tie{'' if votes['ties'] == 1 else 's'}"
     open_ = f", {votes['open']} open (their unmeasured answers decide)" if votes["open"] else ""
     return f"majority of {votes['of']}: {votes['right']} right, {ties}, {votes['wrong']} wrong{open_}"
+
+
+def repeats_text(row: Mapping[str, Any]) -> str:
+    """The estimates of a report's row of repeats, as people read them: of the cases that have enough measured answers.
+    What an older release wrote has `pass_at_k` alone, which is of every case or none."""
+    return passes_words(row["passes"]) if row.get("passes") else passes_text(row.get("pass_at_k", []))
 
 
 def passes_text(estimates: Sequence[Mapping[str, Any]]) -> str:

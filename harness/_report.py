@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,13 @@ from harness._answer_marks import ANSWERED, mark_words
 from harness._contradicted import contradiction_words, held_words, holds
 from harness._errors import UsageError
 from harness._history import History, read_history
-from harness._repeats import majority_text, passes_text
+from harness._pass_table import pass_tables
+from harness._repeats import majority_text, repeats_text
 from harness._replaced import replaced_words
 from harness._report_data import Data, collect, with_intervals
 from harness._report_document import BY_CASE, SAME_INPUT, between, figure_of, has_repeats, interval_heading, percent
-from harness._report_short import short_tables
-from harness._report_study import set_aside, study_text, warnings_in
+from harness._report_short import full_tables, short_tables
+from harness._report_study import set_aside, warnings_in
 from harness._session import UNFINISHED
 from harness._spend import spend_said, spend_tables
 from harness._stated import imported_words
@@ -32,7 +33,7 @@ __all__ = [
     "render_study",
 ]
 
-_MAY_LACK = ("contradicted", "bars_not_judged", "study", "subset", "groups")
+_MAY_LACK = ("pass_at", "contradicted", "bars_not_judged", "study", "subset", "groups")
 _SIGNS = ("superseded", "tainted", "reproducible", "rests_on_superseded", "held", "mixed")
 _WIDEST = 110
 _MOST_GROUPS = 50
@@ -287,7 +288,7 @@ def render_report(report: RunReport, *, explain: bool = False) -> Sequence[objec
         lines += [("(unreadable)", "", "", "", "undecided", held["unread"])] if held["unread"] else []
         shown.append(_table(title, ("expected", "rules", "candidate", "figure", "status", ""), lines))
     for each in data.get("study", []):
-        shown += _study_tables(each) if explain else short_tables(each)
+        shown += full_tables(each) if explain else short_tables(each)
     if data["unmeasured"]:
         names = ("candidate", "rules", "stage", "reason", "domain", "count")
         shown.append(_counts("Unmeasured, by reason", names, data["unmeasured"]))
@@ -302,11 +303,12 @@ def render_report(report: RunReport, *, explain: bool = False) -> Sequence[objec
     shown += [
         _text(
             f"{row['changed']} of {row['repeated']} repeated cases of {row['candidate']} changed outcome between"
-            f" repeats under {row['rules']}; {passes_text(row['pass_at_k'])}"
+            f" repeats under {row['rules']}; {repeats_text(row)}"
             + (f"; {majority_text(row['majority'])}." if row["majority"] else ".")
         )
         for row in data["repeatability"]
     ]
+    shown += pass_tables(data.get("pass_at", []))
     if data["other_rules"]:
         others = ", ".join(f"{row['rules']} ({row['standing']})" for row in data["other_rules"])
         shown.append(_text(f"Tried on this run too, and not shown: {others}."))
@@ -392,14 +394,12 @@ def _group_tables(data: Data) -> list[object]:
 
 
 def _table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], right: Collection[str] = ("cells",), *,
-    narrow: bool = False,
-) -> object:  # fmt: skip
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], right: Collection[str] = ("cells",)
+) -> object:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    padding = (0, 1, 0, 0) if narrow else (0, 1)
-    table = Table(title=_text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False, padding=padding)
+    table = Table(title=_text(title), title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name in columns:
         table.add_column(name, overflow="fold", justify="right" if name in right else "left")
     for row in rows:
@@ -409,23 +409,7 @@ def _table(
 
 def render_study(candidate: str, rules: str, tables: Sequence[Mapping[str, Any]]) -> Sequence[object]:
     """Tables of a study alone for rich, as a report has them."""
-    return list(_study_tables({"candidate": candidate, "rules": rules, "tables": tables}))
-
-
-def _study_tables(found: Mapping[str, Any]) -> Iterator[object]:
-    """The tables that the suite brings, each with what it counts and what it doesn't show."""
-    for table in found["tables"]:
-        columns = table["columns"]
-        rows = [
-            [study_text(value, column["form"]) for value, column in zip(row, columns, strict=True)]
-            for row in table["rows"]
-        ]
-        right = {column["name"] for column in columns if column["form"] != "text"}
-        title = f"{table['title']}: {found['candidate']} under {found['rules']}"
-        yield _table(title, [column["name"] for column in columns], rows, right, narrow=True)
-        for said in (*table["warns"], table["about"], *table["notes"]):
-            yield _text(said)
-        yield _text("")
+    return list(full_tables({"candidate": candidate, "rules": rules, "tables": tables}))
 
 
 def _counts(title: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> object:

@@ -19,6 +19,7 @@ from harness._clusters import CaseInterval, Place, clustered_intervals
 from harness._contradicted import contradicted
 from harness._errors import HarnessError, UsageError
 from harness._fingerprint import fingerprints
+from harness._passes import passes_at
 from harness._prediction import predictions_for
 from harness._repeats import majorities, passes
 from harness._replaced import replaced
@@ -221,10 +222,12 @@ def _repeatability(then: AsOf, run: str, kept: frozenset[str], epochs: int) -> l
         return []
     of = passes(then.rows, run, epochs)
     votes = majorities(then.rows, run, epochs)
+    both = passes_at(then.rows, run, (1, epochs))
     return [
         {
             **each, "pass_at_k": of.get((each["candidate"], each["rules"]), []),
             "majority": votes.get((each["candidate"], each["rules"])),
+            "passes": both.get((each["candidate"], each["rules"]), []),
         }
         for each in _of(then.rows(_REPEATS, (run,)), kept) if each["repeated"]
     ]  # fmt: skip

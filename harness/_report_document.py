@@ -11,7 +11,7 @@ from typing import Any
 
 from harness._answer_marks import mark_words
 from harness._contradicted import contradiction_words, held_words
-from harness._repeats import majority_text, passes_text
+from harness._repeats import majority_text, repeats_text
 from harness._replaced import replaced_words
 from harness._report_blocks import (
     Block,
@@ -335,7 +335,7 @@ def _reading(data: Mapping[str, Any]) -> Iterable[Block]:
         rows = [
             [
                 Name(row["candidate"]), Name(row["rules"]), f"{row['changed']} of {row['repeated']}", str(row["cases"]),
-                passes_text(row.get("pass_at_k", [])), majority_text(row.get("majority")),
+                repeats_text(row), majority_text(row.get("majority")),
             ]
             for row in repeats
         ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The tables that a suite brings to a report, cut for a terminal: what is nothing is left out, and said to be.
+"""The tables that a suite brings to a report, for a terminal: whole, or cut to what isn't nothing, and said to be.
 
 Every figure of them is in the report as `--explain`, `--json` and a file have it; none is made here.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from harness._report_study import study_text
 from ledger import printable
 
-__all__ = ["MOST_ROWS", "short_tables"]
+__all__ = ["MOST_ROWS", "full_tables", "short_tables"]
 
 MOST_ROWS = 12
 """Rows of a table that are shown without --explain."""
@@ -20,6 +20,16 @@ _FEW = 6
 _KEPT = ("measured", "planned", "of planned", "n", "repeat")
 """Columns of counts that say of how many a row is."""
 Row = Mapping[str, Any]
+
+
+def full_tables(found: Row) -> Iterator[object]:
+    """The tables of a rule set and candidate for rich, each with what it counts and what it doesn't show."""
+    for table in found["tables"]:
+        title = f"{table['title']}: {found['candidate']} under {found['rules']}"
+        yield _table(title, table["columns"], table["rows"], edge=True)
+        for said in (*table["warns"], table["about"], *table["notes"]):
+            yield _text(said)
+        yield _text("")
 
 
 def short_tables(found: Row) -> Iterator[object]:
@@ -55,13 +65,13 @@ def _empty(rows: Sequence[Sequence[Any]], at: int, column: Row) -> bool:
     return all(row[at] is None or (column["form"] == "count" and row[at] == 0) for row in rows)
 
 
-def _table(title: str, columns: Sequence[Row], rows: Sequence[Sequence[Any]]) -> object:
+def _table(title: str, columns: Sequence[Row], rows: Sequence[Sequence[Any]], *, edge: bool = False) -> object:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(
-        title=_text(title), title_justify="left", box=SIMPLE_HEAD, show_edge=False, pad_edge=False,
-        padding=(0, 1, 0, 0), min_width=min(len(title), 60),
+        title=_text(title), title_justify="left", box=SIMPLE_HEAD, show_edge=edge, pad_edge=False,
+        padding=(0, 1, 0, 0), min_width=None if edge else min(len(title), 60),
     )  # fmt: skip
     for column in columns:
         right = column["form"] != "text"

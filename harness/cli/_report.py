@@ -49,6 +49,9 @@ def report(
         ),
     ] = None,
     by: Annotated[str, typer.Option(metavar="KEY", help="The figures by group too, such as by meta.topic.")] = "",
+    pass_at: Annotated[
+        str, typer.Option("--pass-at", metavar="K,K", help="pass@k and pass^k for these k, such as 1,5.")
+    ] = "",
     gate: Annotated[
         bool, typer.Option("--gate", help="Exit 1 when a bar isn't met, 3 when the run is unfinished.")
     ] = False,
@@ -69,7 +72,7 @@ def report(
     from ledger import Ledger, find_run
 
     form = format_for(form, out)
-    part = bool(filters or by)
+    part, ks = bool(filters or by), _ks(pass_at, whole=not (filters or by), run=run, form=form)
     if run is None:
         if form is not None or gate or part:
             from harness._errors import UsageError
@@ -83,6 +86,8 @@ def report(
         found = read_report(ledger, find_run(ledger, run), rules or ())
         if part:
             found = _part(ledger, found, filters or [], by, form=form, gate=gate)
+        if ks:
+            found = _with_passes(ledger, found, ks)
         if gate:
             found.check_gate()
         written = _written(ledger, found, form, out, force=force)
@@ -122,6 +127,26 @@ def _part(ledger: Ledger, found: RunReport, filters: list[str], by: str, *, form
     if gate and filters:
         raise UsageError("--gate holds a whole run to its bars; leave --filter out")
     return narrow(ledger, found, read_filters(filters), by)
+
+
+def _ks(text: str, *, whole: bool, run: str | None, form: str | None) -> tuple[int, ...]:
+    from harness._errors import UsageError
+    from harness._passes import read_ks
+
+    if text and (run is None or form is not None or not whole):
+        raise UsageError(
+            "--pass-at is of one whole run, on the terminal and in --json: leave --format, --filter and --by out"
+        )
+    return read_ks(text) if text else ()
+
+
+def _with_passes(ledger: Ledger, found: RunReport, ks: tuple[int, ...]) -> RunReport:
+    from dataclasses import replace
+
+    from harness._pass_table import pass_at_of
+
+    labels = [row["rules"] for row in found.data["rules"]]
+    return replace(found, data={**found.data, "pass_at": pass_at_of(ledger, found.run, labels, ks)})
 
 
 def _written(ledger: Ledger, found: RunReport, form: str | None, out: Path | None, *, force: bool) -> Written | None:

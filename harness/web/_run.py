@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from harness._repeats import majority_text, passes_text
+from harness._repeats import majority_text, repeats_text
 from harness._report import RunReport
 from harness._report_data import GONE
 from harness._report_document import notices, origins
@@ -190,7 +190,7 @@ def _repeats(data: Row) -> Sequence[Row]:
     source = cli("harness", "report", data["run"]["id"])
     return [
         {
-            "candidate": row["candidate"], "rules": row["rules"], "passes": passes_text(row.get("pass_at_k", [])),
+            "candidate": row["candidate"], "rules": row["rules"], "passes": repeats_text(row),
             "majority": majority_text(row.get("majority")),
             **{name: source.at(f"/repeatability/{at}/{name}", row[name]) for name in ("changed", "repeated", "cases")},
         }
