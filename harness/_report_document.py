@@ -26,10 +26,10 @@ from harness._report_blocks import (
     Sentence,
     Text,
 )
+from harness._report_imported import imported_blocks
 from harness._report_served import served_blocks
 from harness._report_study import set_aside, study_blocks
 from harness._spend import SPEND_NAMES, spend_said, spend_tables
-from harness._stated import COUNTED, STATED, imported_words
 
 __all__ = [
     "BY_CASE", "SAME_INPUT", "Block", "Cell", "Chart", "Document", "EventSeq", "Grid", "Heading", "Name", "RunId",
@@ -152,14 +152,7 @@ def _event(row: Row) -> list[Text]:
 def origins(data: Mapping[str, Any]) -> Iterable[Sentence]:
     """How the answers came about where that isn't plain, what was accepted, and how repeats of a case count."""
     run = data["run"]
-    for row in data["imported"]:
-        rest = {name: value for name, value in row["claimed"].items() if not name.startswith((STATED, COUNTED))}
-        claimed = ", ".join(f"{name} {value}" for name, value in rest.items())
-        what = [Name(row["format"]), ", grade ", Name(row["grade"]), ", BLAKE3 of the file ", Name(row["digest"])]
-        said: list[Text] = [". It claims: ", Name(claimed)] if claimed else []
-        yield Sentence(["IMPORTED by event ", EventSeq(row["event"]), ": ", *what, *said, "."])
-        for words in imported_words([row]):
-            yield Sentence([Name(words), "."], "bad" if words.startswith("STATED") else "")
+    yield from imported_blocks(data["imported"])
     for row in data["answers"]:
         if row["reused"]:
             rest = [f" take over responses of earlier runs; {row['fresh']} were asked in this one"]
