@@ -6,12 +6,13 @@ One mapping serves httpx and httpx2, which raise classes of the same names over 
 from __future__ import annotations
 
 import errno
+import re
 import socket
 import ssl
 from collections.abc import Iterator
 from typing import Literal, cast
 
-__all__ = ["CommandFailed", "Framing", "classify", "describe", "framing"]
+__all__ = ["CommandFailed", "CommandMissing", "Framing", "classify", "describe", "framing"]
 
 Framing = Literal["length", "chunked", "close"]
 """How a body's end is told (RFC 9112, section 6.3): by Content-Length, by a last chunk, or by the connection's end."""
@@ -21,8 +22,18 @@ class CommandFailed(Exception):
     """A local command could not be started, or ended with a status other than 0."""
 
 
+class CommandMissing(CommandFailed):
+    """A local command isn't there, or may not be run: starting it again would fail again."""
+
+
 _UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.EADDRNOTAVAIL, errno.EACCES})
 _BROKEN = frozenset({errno.ECONNRESET, errno.EPIPE, errno.ECONNABORTED, errno.ENOTCONN, errno.ESHUTDOWN})
+_PASSING_ALERTS = frozenset({
+    "UNEXPECTED_EOF_WHILE_READING", "TLSV1_ALERT_INTERNAL_ERROR", "TLSV1_ALERT_USER_CANCELLED",
+    "DECRYPTION_FAILED_OR_BAD_RECORD_MAC", "SSLV3_ALERT_BAD_RECORD_MAC", "APPLICATION_DATA_AFTER_CLOSE_NOTIFY",
+})  # fmt: skip
+"""What OpenSSL calls a handshake that broke off, or that a server in trouble ended. All else would fail again."""
+_PROXY_SAID = re.compile(r"\s*([1-5][0-9]{2})\b")
 
 
 def framing(headers: tuple[tuple[bytes, bytes], ...]) -> Framing:
@@ -57,6 +68,8 @@ def classify(error: BaseException, body: Framing | None) -> tuple[str, str]:
     def has(kind: type[BaseException]) -> bool:
         return any(issubclass(found, kind) for found in kinds)
 
+    if has(CommandMissing):
+        return "transport", "command_missing"
     if has(CommandFailed):
         return "transport", "command_failed"
     if has(TimeoutError) or "TimeoutException" in names:
@@ -65,7 +78,7 @@ def classify(error: BaseException, body: Framing | None) -> tuple[str, str]:
         if has(socket.gaierror):
             return "transport", "dns"
         if has(ssl.SSLError) or ("ConnectError" in names and "EndOfStream" in names):
-            return "transport", "tls"
+            return "transport", _tls(chain, broken=bool(numbers & _BROKEN))
         if numbers & _UNREACHABLE:
             return "transport", "connect_refused"
     if numbers & _BROKEN:
@@ -73,12 +86,29 @@ def classify(error: BaseException, body: Framing | None) -> tuple[str, str]:
     if "RemoteProtocolError" in names:
         return _protocol(error, chain, body)
     if "ProxyError" in names:
-        return "transport", "protocol"
+        return "transport", _proxy(str(error))
     if "ConnectError" in names:
         return "transport", "connect_refused"
     if "NetworkError" in names or has(ssl.SSLError) or has(OSError):
         return "transport", "connection_reset"
     return "harness", "internal"
+
+
+def _tls(chain: list[BaseException], *, broken: bool) -> str:
+    """Whether a handshake broke off, which asking again may mend, or the two sides can't agree, which it can't."""
+    errors = [found for found in chain if isinstance(found, ssl.SSLError)]
+    if any(isinstance(found, ssl.SSLCertVerificationError) for found in errors):
+        return "tls"
+    passing = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+    cut = broken or not errors or any(isinstance(found, passing) for found in errors)
+    return "tls_cut" if cut or any(found.reason in _PASSING_ALERTS for found in errors) else "tls"
+
+
+def _proxy(said: str) -> str:
+    """A proxy that will not go there says so with a status of its own (RFC 9110, 9.3.6); a broken one is no HTTP."""
+    found = _PROXY_SAID.match(said)
+    status = int(found[1]) if found else 0
+    return "proxy_refused" if 300 <= status < 500 and status not in (408, 429) else "protocol"
 
 
 def _protocol(error: BaseException, chain: list[BaseException], body: Framing | None) -> tuple[str, str]:

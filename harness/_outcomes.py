@@ -172,10 +172,18 @@ _ALL: Final[tuple[Reason, ...]] = (
         "dns": "The host's name could not be resolved.",
         "connect_refused": "Nothing listens at the address.",
         "connection_reset": "The connection broke off.",
-        "tls": "The TLS connection could not be set up.",
+        "tls_cut": "The connection broke off while TLS was being set up.",
         "timeout": "The attempt's deadline passed.",
         "protocol": "The server's answer is not HTTP.",
         "command_failed": "The local command could not be started, or ended with a status other than 0.",
+    }),
+    *_group("error", "transport", "provider", "never", {
+        "tls": "The two sides can't agree on TLS: a certificate that isn't trusted, has expired or is for another name,"
+               " or a server that speaks no TLS, or another version of it.",
+        "proxy_refused": "The proxy of the environment refused to go to the address.",
+    }),
+    *_group("error", "transport", "harness", "never", {
+        "command_missing": "The local command isn't there, or may not be run.",
     }),
     # What the harness did.
     *_group("error", "harness", "harness", "never", {
@@ -216,7 +224,7 @@ PATTERNS: Final[tuple[tuple[re.Pattern[str], Reason], ...]] = (
 
 # Statuses of the 4xx and 5xx classes where the same request may well fare better, or worse, than its class does.
 _RETRY_4XX: Final = frozenset({408, 409, 425, 429, 499})
-_NEVER_5XX: Final = frozenset({501, 505, 511})
+_NEVER_5XX: Final = frozenset({501, 505, 506, 510, 511, 526})
 
 FLAGS: Final[Mapping[str, str]] = MappingProxyType({
     "partial_text": "Some text had come before the reply failed; it is kept and never confirmed.",
@@ -226,6 +234,7 @@ FLAGS: Final[Mapping[str, str]] = MappingProxyType({
     "refusal_like": "The text reads like a refusal.",
     "cut_after_stop_reason": "The connection was cut after the provider had given its stop reason.",
     "no_done_marker": "The stream gave its stop reason and ended cleanly, without its last mark.",
+    "coding_X": "The body's Content-Encoding names X, which nobody here undoes.",
     "inner_NNN": "A status of NNN stands inside a reply with status 200.",
     "stop_run": "Nothing more can be asked of this provider until somebody mends it.",
     "salvaged": "The value was read from a rendered terminal, not from a data channel.",
@@ -240,6 +249,7 @@ FLAGS: Final[Mapping[str, str]] = MappingProxyType({
 """Flags go with any status. A flag that bears a reason's name says that the rules let that fault pass."""
 
 _INNER: Final = re.compile(r"inner_([1-9][0-9]{2})")
+_CODING: Final = re.compile(r"coding_([a-z0-9-]{1,20})")
 
 
 def reason(status: Status, name: str, own: Mapping[str, str] | None = None) -> Reason:
@@ -277,15 +287,16 @@ def is_reason(status: Status, name: str, own: Mapping[str, str] | None = None) -
 
 
 def is_flag(name: str) -> bool:
-    """Whether the taxonomy has that flag; `inner_429` and its like are instances of `inner_NNN`."""
-    return name in FLAGS or _INNER.fullmatch(name) is not None
+    """Whether the taxonomy has that flag; `inner_429` is an instance of `inner_NNN`, `coding_zstd` of `coding_X`."""
+    return name in FLAGS or _INNER.fullmatch(name) is not None or _CODING.fullmatch(name) is not None
 
 
 def flag_sentence(name: str) -> str:
     """What a flag means, in one sentence. Raises LookupError for a flag that the taxonomy does not have."""
     if name in FLAGS:
         return FLAGS[name]
-    inner = _INNER.fullmatch(name)
-    if inner is None:
-        raise LookupError(f"no flag {name!r}: expected a name of harness/_outcomes.py")
-    return FLAGS["inner_NNN"].replace("NNN", inner[1])
+    if inner := _INNER.fullmatch(name):
+        return FLAGS["inner_NNN"].replace("NNN", inner[1])
+    if coding := _CODING.fullmatch(name):
+        return FLAGS["coding_X"].replace("X", coding[1])
+    raise LookupError(f"no flag {name!r}: expected a name of harness/_outcomes.py")

@@ -29,7 +29,7 @@ from ledger import Ledger
 
 __all__ = ["Host", "Pool"]
 
-UNREACHABLE = frozenset({"dns", "connect_refused", "tls"})
+UNREACHABLE = frozenset({"dns", "connect_refused", "tls", "tls_cut", "proxy_refused"})
 UNREACHABLE_CELLS = 20
 REFUSED_CELLS = 3
 _AHEAD = 2

@@ -22,7 +22,7 @@ __all__ = ["Counted", "Tokens", "counted", "role", "tokens_of"]
 Counted = Literal["counted", "refused", "unsent", "unknown"]
 """What is known of a request's tokens: `refused` (an error status: nothing was produced), `unsent` (no connection)."""
 
-_UNSENT = frozenset({"dns", "connect_refused", "tls"})
+_UNSENT = frozenset({"dns", "connect_refused", "tls", "tls_cut", "proxy_refused"})
 _WHOLE_ERRORS = frozenset({"no_stop_reason", "unknown_stop_reason", "case_unusable", "gold_unusable"})
 """Reasons of status `error` under which the reply came whole all the same. Under every other its last counts may not
 have come."""

@@ -19,7 +19,7 @@ from harness._candidate import Candidate
 from harness._capture import Exchange, Incoming, Outgoing, Place, Recorder
 from harness._chat import Chat
 from harness._errors import EngineError
-from harness._faults import CommandFailed
+from harness._faults import CommandFailed, CommandMissing
 from harness.engines._bodies import command_text, request_bytes
 
 __all__ = ["WARNING", "CommandEngine", "split_command"]
@@ -74,7 +74,9 @@ class CommandEngine:
             )  # fmt: skip
         except OSError as problem:
             os.close(master)
-            raise CommandFailed(f"{self._argv[0]} can't be started: {problem.strerror}") from None
+            lasting = problem.errno in (errno.ENOENT, errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.ENOTDIR)
+            kind = CommandMissing if lasting else CommandFailed
+            raise kind(f"{self._argv[0]} can't be started: {problem.strerror}") from None
         finally:
             os.close(slave)
         chunks = _screen(process, master, prompt)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import cast
@@ -11,6 +11,7 @@ from typing import cast
 import httpx2
 
 from harness._capture import Incoming, Outgoing
+from harness.engines._leftover import is_clean
 from harness.engines._tap import KEEPALIVE_SECONDS, Tap
 
 __all__ = ["RecordingTransport", "make_client"]
@@ -22,20 +23,28 @@ def _trust() -> ssl.SSLContext:
 
 
 class RecordingTransport(httpx2.AsyncBaseTransport):
-    """Sends through `inner`; the tap's recorder has everything before the client sees any of it."""
+    """Sends through what `make_inner` makes; the tap's recorder has everything before the client sees any of it.
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, tap: Tap) -> None:
-        self._inner = inner
+    A connection that holds more than its response is left, and the next request goes over a new one.
+    """
+
+    def __init__(self, make_inner: Callable[[], httpx2.AsyncBaseTransport], tap: Tap) -> None:
+        self._make_inner = make_inner
+        self._inner = make_inner()
         self._tap = tap
+        self._clean = True
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Record the exchange, then give the client what was recorded. Raises ReadError for a cut one."""
         body = await request.aread()
+        if not self._clean:
+            await self._inner.aclose()
+            self._inner, self._clean = self._make_inner(), True
 
         async def send() -> Incoming:
             response = await self._inner.handle_async_request(request)
             chunks = cast("httpx2.AsyncByteStream", response.stream)
-            return Incoming(response.status_code, tuple(response.headers.raw), _read(chunks), response.aclose)
+            return Incoming(response.status_code, tuple(response.headers.raw), self._read(chunks), response.aclose)
 
         outgoing = Outgoing(request.method, str(request.url), tuple(request.headers.raw), body)
         wire = (await self._tap.record(outgoing, send)).wire
@@ -48,26 +57,30 @@ class RecordingTransport(httpx2.AsyncBaseTransport):
         """Close the connections."""
         await self._inner.aclose()
 
-
-async def _read(stream: httpx2.AsyncByteStream) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in stream:
-            yield chunk
-    finally:
-        # Without it a whole body's connection never goes back to the pool.
-        await stream.aclose()
+    async def _read(self, stream: httpx2.AsyncByteStream) -> AsyncIterator[bytes]:
+        self._clean = False
+        try:
+            async for chunk in stream:
+                yield chunk
+            self._clean = is_clean(stream)
+        finally:
+            # Without it a whole body's connection never goes back to the pool.
+            await stream.aclose()
 
 
 def make_client(tap: Tap, *, url: str, proxy: str | None, headers: dict[str, str]) -> httpx2.AsyncClient:
     """A client of one worker: recorded, HTTP/1.1, no redirects, no cookies kept, no retries, no deadline of its own."""
     encrypted = url.startswith("https") or (proxy or "").startswith("https")
-    inner = httpx2.AsyncHTTPTransport(
-        verify=_trust() if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-        proxy=proxy,
-        limits=httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS),
-    )
+
+    def make_inner() -> httpx2.AsyncHTTPTransport:
+        return httpx2.AsyncHTTPTransport(
+            verify=_trust() if encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+            proxy=proxy,
+            limits=httpx2.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=KEEPALIVE_SECONDS),
+        )
+
     return httpx2.AsyncClient(
-        transport=RecordingTransport(inner, tap),
+        transport=RecordingTransport(make_inner, tap),
         headers=headers,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         trust_env=False,

@@ -17,7 +17,9 @@ ENDINGS: Final[dict[str, Ending]] = {
     "tool_use": "tool",
     "pause_turn": "pause",
 }
-_TOOLS: Final = ("tool_use", "server_tool_use", "mcp_tool_use")
+_CLIENT_TOOL: Final = "tool_use"
+_PROVIDER_TOOLS: Final = ("server_tool_use", "mcp_tool_use")
+_RESULT: Final = "tool_result"
 
 
 def whole(root: dict[str, Any]) -> Message:
@@ -59,8 +61,19 @@ def _block(message: Message, block: Any) -> None:
     elif kind == "redacted_thinking":
         # It can't be read, and still is what the budget went into.
         message.reasoning.append("[redacted]")
-    elif kind in _TOOLS:
-        message.tool = True
+    elif kind in (_CLIENT_TOOL, *_PROVIDER_TOOLS):
+        message.calls[as_text(body.get("id")) or f"call {len(message.calls)}"] = True
+        if kind != _CLIENT_TOOL:
+            message.begin_anew()
+    elif as_text(kind).endswith(_RESULT):
+        _result(message, as_text(body.get("tool_use_id")))
+
+
+def _result(message: Message, of: str) -> None:
+    """What a tool that the provider runs itself gave, be it an error: its call isn't open any more."""
+    if of in message.calls:
+        message.calls[of] = False
+    message.begin_anew()
 
 
 def feed(message: Message, event: dict[str, Any]) -> None:

@@ -13,40 +13,48 @@ __all__ = ["MAX_DECODED", "Decoded", "decode"]
 
 MAX_DECODED: Final = 64 * 1024 * 1024
 """Bytes; a body that unpacks to more is refused as `decode_failed`."""
+_TOKEN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+_LONGEST_NAME: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """What came out; `fault` is "", "decode_cut" (it just ends) or "decode_failed" (it is wrong, or nobody here reads
-    it).
+    it, and then `coding` is what it is called).
     """
 
     data: bytes
     fault: str = ""
+    coding: str = ""
 
 
 class _Wrong(Exception):
-    def __init__(self, data: bytes, fault: str) -> None:
+    def __init__(self, data: bytes, fault: str, coding: str = "") -> None:
         super().__init__(fault)
         self.data = data
         self.fault = fault
+        self.coding = coding
 
 
 def decode(body: bytes, encodings: str | None) -> Decoded:
-    """Undo the codings of a Content-Encoding header (RFC 9110, 8.4), last one first.
+    """Undo the codings of a Content-Encoding header (RFC 9110, 8.4), last one first, each as often as it is named.
 
     gzip (RFC 1952), deflate (RFC 1950, and the bare RFC 1951 that some servers send) and br (RFC 7932) are read. zstd
     is not: nothing asked for it, and a reading must not depend on which Python it is made with.
+
+    Where one ends early, what it held so far is undone further: it is evidence, and the first fault stays the fault.
     """
     if not encodings:
         return Decoded(body)
-    data = body
-    try:
-        for coding in reversed(encodings.lower().split(",")):
-            data = _undo(data, coding.strip())
-    except _Wrong as wrong:
-        return Decoded(wrong.data, wrong.fault)
-    return Decoded(data)
+    data, fault = body, ""
+    for coding in reversed(encodings.lower().split(",")):
+        try:
+            data = _undo(data, coding.strip(" \t"))
+        except _Wrong as wrong:
+            data, fault = wrong.data, fault or wrong.fault
+            if wrong.coding:
+                return Decoded(data, fault, wrong.coding)
+    return Decoded(data, fault)
 
 
 def _undo(data: bytes, coding: str) -> bytes:
@@ -58,7 +66,8 @@ def _undo(data: bytes, coding: str) -> bytes:
         return _deflate(data)
     if coding == "br":
         return _brotli(data)
-    raise _Wrong(b"", "decode_failed")
+    named = "".join(character for character in coding if character in _TOKEN)[:_LONGEST_NAME]
+    raise _Wrong(b"", "decode_failed", named or "unnamed")
 
 
 def _gzip(data: bytes) -> bytes:

@@ -1,5 +1,8 @@
 """What a provider's error says: by HTTP status, by the error object in the body, and, for want of better, by its
 words.
+
+An error may stand in place of a reply, beside the choices, inside one of them or in its message
+(openrouter.ai/docs/api-reference/errors): wherever it stands, the reply is an error.
 """
 
 from __future__ import annotations
@@ -8,10 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from harness._outcomes import Status
+from harness._outcomes import Advice, Status, reason
 from harness.parse._types import Protocol
 
-__all__ = ["ApiError", "error_in", "name_inner", "name_status"]
+__all__ = ["ApiError", "advice_inner", "error_in", "error_named", "name_inner", "name_status"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class ApiError:
 
 _BILLING_KINDS: Final = frozenset({
     "insufficient_quota", "billing_error", "billing_hard_limit_reached", "billing_not_active", "payment_required",
-    "insufficient_balance", "insufficient_credits", "credit_balance_too_low",
+    "insufficient_balance", "insufficient_credits", "credit_balance_too_low", "insufficient_user_quota",
 })  # fmt: skip
 _BILLING_WORDS: Final = re.compile(
     r"credit balance|(?:insufficient|not enough|no more|out of|used up(?: your)?) (?:credits?|balance|funds|quota)\b"
@@ -55,25 +58,87 @@ _INNER_NAMES: Final[dict[str, str]] = {
     "invalid_request_error": "bad_request",
     "not_found_error": "model_missing",
 }
+_FILTER_KINDS: Final = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
+_LASTING_KINDS: Final = (
+    _AUTH_KINDS | _MODEL_KINDS | _CONTEXT_KINDS | {kind for kind in _INNER_NAMES if _INNER_NAMES[kind] not in (
+        "overloaded", "rate_limit")} | {
+        "invalid_argument", "invalid_request", "invalid_parameter", "invalid_prompt", "bad_request", "not_found",
+        "permission_denied", "forbidden", "unauthorized", "failed_precondition", "unsupported", "unimplemented",
+        "unsupported_value", "unsupported_parameter", "string_above_max_length", "badrequesterror", "notfounderror",
+        "authenticationerror", "permissiondeniederror", "unprocessableentityerror",
+    }
+)  # fmt: skip
+"""What a server calls an error that the same request would meet again."""
 _WORDS_REACH: Final = 2000
 
 
 def error_in(root: Any) -> ApiError | None:
     """The error that a JSON body holds, in any of the shapes that the protocols and their imitators use; None if
     none.
+
+    A list is looked into: some servers wrap their error in one. What stands deeper, such as Azure's
+    `content_filter_results.error`, which says that a filter didn't run, is no error of the reply.
     """
+    if isinstance(root, list):
+        return next((found for each in cast("list[Any]", root) if (found := error_in(each)) is not None), None)
     if not isinstance(root, dict):
         return None
     body = cast("dict[str, Any]", root)
+    found = _error_field(body)
+    if found is not None:
+        return found
+    if body.get("object") == "error" or body.get("type") == "error":
+        return _error({key: value for key, value in body.items() if key != "type"})
+    choices: Any = body.get("choices")
+    for choice in cast("list[Any]", choices) if isinstance(choices, list) else []:
+        found = _error_in_choice(choice)
+        if found is not None:
+            return found
+    return _error_alone(body)
+
+
+def error_named(data: str, root: Any) -> ApiError:
+    """The error of a stream's event that is called `error`, whatever its data is."""
+    body = cast("dict[str, Any]", root) if isinstance(root, dict) else {"message": data}
+    return error_in(root) or _error(body)
+
+
+def _error_field(body: dict[str, Any]) -> ApiError | None:
     error: Any = body.get("error")
     if isinstance(error, str) and error:
         return _error({**body, "message": error})
-    if isinstance(error, dict) and error:
-        return _error(cast("dict[str, Any]", error))
-    if error:
-        return ApiError()
-    if body.get("object") == "error" or body.get("type") == "error":
-        return _error({key: value for key, value in body.items() if key != "type"})
+    if isinstance(error, dict):
+        inner = cast("dict[str, Any]", error)
+        return _error(inner) if any(inner.values()) else None
+    return ApiError() if error else None
+
+
+def _error_in_choice(choice: Any) -> ApiError | None:
+    """The error of one choice, or of its message, or of what a stream adds to that."""
+    if not isinstance(choice, dict):
+        return None
+    body = cast("dict[str, Any]", choice)
+    places: list[Any] = [body, body.get("message"), body.get("delta")]
+    for place in places:
+        if isinstance(place, dict):
+            # A choice without a text of the error has a text of the model beside it: that is no message.
+            found = _error_field({"error": cast("dict[str, Any]", place).get("error")})
+            if found is not None:
+                return found
+    return None
+
+
+def _error_alone(body: dict[str, Any]) -> ApiError | None:
+    """An error that nothing wraps: a code with a message where the reply should be, or a list of errors."""
+    if body.get("choices") or body.get("content") or "done" in body:
+        return None
+    errors: Any = body.get("errors")
+    if isinstance(errors, list) and errors:
+        first: Any = cast("list[Any]", errors)[0]
+        return _error(cast("dict[str, Any]", first) if isinstance(first, dict) else {"message": str(first)})
+    message, code = body.get("message"), body.get("code")
+    if isinstance(message, str) and message and code and not isinstance(code, bool):
+        return _error(body)
     return None
 
 
@@ -135,23 +200,36 @@ def name_status(status: int, error: ApiError | None) -> tuple[Status, str]:
 
 
 def _name_bad_request(error: ApiError) -> tuple[Status, str]:
-    if error.kinds & {"content_filter", "content_policy_violation"}:
+    if error.kinds & _FILTER_KINDS:
         return "refused", "content_filter"
     if _is_context(error):
         return "error", "context_length"
     return "error", "model_missing" if _is_model(error) else "bad_request"
 
 
-def name_inner(error: ApiError, protocol: Protocol) -> str:
-    """The reason for an error inside a response whose HTTP status is 2xx.
+def name_inner(error: ApiError, protocol: Protocol) -> tuple[Status, str]:
+    """The status and reason of an error inside a response whose HTTP status is 2xx.
 
     Anthropic documents its error types for streams, where the status has gone out before the error; what the others
-    put there is only called an error, but for a spent account, which must stop the asking.
+    put there is only called an error, but for a spent account, which must stop the asking, and for a filter, which
+    refused.
     """
-    if _is_billing(error):
-        return "billing"
+    if error.inner == 402 or _is_billing(error):
+        return "error", "billing"
+    if error.kinds & _FILTER_KINDS:
+        return "refused", "content_filter"
     if protocol == "anthropic":
         for kind, name in _INNER_NAMES.items():
             if kind in error.kinds:
-                return "context_length" if name == "bad_request" and _is_context(error) else name
-    return "error_in_200"
+                return "error", "context_length" if name == "bad_request" and _is_context(error) else name
+    return "error", "error_in_200"
+
+
+def advice_inner(error: ApiError, name: str) -> Advice:
+    """Whether asking again may help, for an error inside a 200: its own code says, else the kind that it is called."""
+    if name != "error_in_200":
+        return reason("error", name).retry
+    if error.inner is not None and 400 <= error.inner < 600:
+        return reason("error", f"http_{error.inner}").retry
+    lasting = error.kinds & _LASTING_KINDS or _is_context(error)
+    return "never" if lasting else reason("error", name).retry

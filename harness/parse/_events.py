@@ -1,7 +1,8 @@
 """Events of a stream: server-sent events (WHATWG HTML, 9.2.6) and newline-delimited JSON.
 
-An event that the body's end closes counts as one that a blank line closes: the provider's end mark, not a line feed,
-says whether the stream is whole.
+An event without data says nothing: relays send such ones, and comments, to keep a connection alive. An event that the
+body's end closes counts as one that a blank line closes: the provider's end mark, not a line feed, says whether the
+stream is whole.
 """
 
 from __future__ import annotations
@@ -9,41 +10,59 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-__all__ = ["cut_text", "lines_of_json", "server_sent"]
+__all__ = ["Sent", "cut_text", "is_server_sent", "lines_of_json", "server_sent"]
 
 _TEXT_FIELD: Final = re.compile(
     r'"(?:content|text)"[ \t]*:[ \t]*"([^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+)'
 )
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_FIELD: Final = re.compile(r"\s*(?::|(?:data|event|id|retry)(?::|\s*[\r\n]|\s*$))")
+_BLANKS: Final = " \t\r\n"
+"""What JSON calls white space. Data of nothing else is no data."""
 
 
-def server_sent(text: str) -> Iterator[str]:
-    """The data of each event. Names aren't needed: the protocols here repeat them in the data."""
+class Sent(NamedTuple):
+    """One event of a stream: its data, and its name where it has one."""
+
+    data: str
+    name: str = ""
+
+
+def server_sent(text: str) -> Iterator[Sent]:
+    """Each event that has data. Of the fields only `data` and `event` are read; unknown ones are passed over."""
     data: list[str] = []
-    for line in _LINE_END.split(text.removeprefix("\ufeff")):
+    name = ""
+    for line in [*_LINE_END.split(text.removeprefix("\ufeff")), ""]:
         if not line:
-            if data:
-                yield "\n".join(data)
-                data = []
+            joined = "\n".join(data)
+            if joined.strip(_BLANKS):
+                yield Sent(joined, name)
+            data, name = [], ""
             continue
-        name, colon, value = line.partition(":")
-        if name == "data" and (colon or not value):
-            data.append(value.removeprefix(" "))
-    if data:
-        yield "\n".join(data)
+        field, _, value = line.partition(":")
+        value = value.removeprefix(" ")
+        if field == "data":
+            data.append(value)
+        elif field == "event":
+            name = value
 
 
-def lines_of_json(text: str) -> Iterator[str]:
+def is_server_sent(text: str) -> bool:
+    """Whether a text without any event begins as a stream does: with a comment, or an event without data."""
+    return _FIELD.match(text) is not None
+
+
+def lines_of_json(text: str) -> Iterator[Sent]:
     """Each line that isn't blank."""
     for line in text.removeprefix("\ufeff").split("\n"):
-        if line.strip():
-            yield line
+        if line.strip(_BLANKS):
+            yield Sent(line)
 
 
 def cut_text(data: str) -> str:
-    """The text that an event holds which is cut off: kept as partial, never as an answer."""
+    """The text that an event, or a body, holds which is cut off: kept as partial, never as an answer."""
     found: str = ""
     for field in _TEXT_FIELD.finditer(data):
         piece: str = json.loads(f'"{field[1]}"')

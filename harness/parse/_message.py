@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from harness.parse._answer import read_string
-from harness.parse._errors import ApiError
 from harness.parse._served import Served
 from harness.parse._types import Ask, Reading, ReadRules, make_reading
 from harness.parse._usage import Told
 
 __all__ = ["Ending", "Message", "as_list", "as_object", "as_text", "read_message", "with_facts"]
 
-Ending = Literal["end", "length", "refusal", "filter", "tool", "pause", "idle"]
+Ending = Literal["end", "length", "refusal", "filter", "tool", "pause", "idle", "error"]
 
 
 @dataclass(slots=True)
@@ -23,27 +22,41 @@ class Message:
     """What an envelope says, blocks sorted by type.
 
     `texts` is None where the content field is null or missing, and empty where there are blocks but none of text.
-    `stop` is the provider's own word. `fault` is set by what makes the envelope unreadable, `error` by an error inside
-    it.
+    `before` is the text that stood ahead of a tool that the provider ran itself. `calls` are the tool calls, by any
+    name that tells them apart, and whether each is still open. `stop` is the provider's own word, `ending` what it
+    means where the protocol's table isn't asked. `fault` is set by what makes the envelope unreadable.
     """
 
     texts: list[str] | None = None
     reasoning: list[str] = field(default_factory=list[str])
     refusal: list[str] = field(default_factory=list[str])
-    tool: bool = False
+    before: list[str] = field(default_factory=list[str])
+    calls: dict[str, bool] = field(default_factory=dict[str, bool])
     stop: str | None = None
+    ending: Ending | None = None
     model: str | None = None
     told: Told = field(default_factory=Told)
     served: Served = field(default_factory=dict[str, "list[str]"])
     many: bool = False
     fault: str = ""
-    error: ApiError | None = None
     done: bool = False
 
     @property
     def text(self) -> str | None:
-        """The text blocks, joined; None without any."""
-        return _paired("".join(self.texts)) if self.texts else None
+        """The text blocks, joined; None without any. What stood ahead of a provider's own tool was a step on the way:
+        it is the text only where nothing stands after it."""
+        texts = self.texts if self.texts and any(self.texts) else self.before or self.texts
+        return _paired("".join(texts)) if texts else None
+
+    @property
+    def tool(self) -> bool:
+        """Whether a tool call is left open: somebody else would have to run it."""
+        return any(self.calls.values())
+
+    def begin_anew(self) -> None:
+        """A tool of the provider's own ran here: what is said after it is the answer."""
+        if self.texts and any(text.strip() for text in self.texts):
+            self.before, self.texts = [*self.before, *self.texts], []
 
 
 def _paired(text: str) -> str:
@@ -79,8 +92,9 @@ def read_message(message: Message, endings: Mapping[str, Ending], ask: Ask, rule
 
 def with_facts(reading: Reading, message: Message) -> Reading:
     """The reading, with what the envelope says beside the text."""
+    steps = "".join(message.before) if message.texts and any(message.texts) else ""
     own = "".join(message.reasoning)
-    reasoning = "\n".join(part for part in (own, reading.reasoning) if part) or None
+    reasoning = "\n".join(part for part in (steps, own, reading.reasoning) if part) or None
     counts = message.told.counts or None
     return Reading(
         reading.status, reading.reason, reading.stage, reading.domain, reading.retry, reading.flags, reading.value,
@@ -103,10 +117,12 @@ def _read(message: Message, endings: Mapping[str, Ending], ask: Ask, rules: Read
     if message.refusal:
         refusal = "".join(message.refusal)
         return make_reading("refused", "refusal_field", value=json.dumps(refusal), text=text)
-    ending = endings.get(message.stop) if message.stop else None
+    ending = message.ending or (endings.get(message.stop) if message.stop else None)
     if ending is None:
         name = "unknown_stop_reason" if message.stop else "no_stop_reason"
         return make_reading("error", name, text=text, flags=_partial(text))
+    if ending == "error":
+        return make_reading("error", "error_in_200", text=text, flags=_partial(text))
     if ending == "refusal":
         return make_reading("refused", "stop_refusal", text=text, value=json.dumps(text) if text else None)
     if ending == "filter":

@@ -51,4 +51,4 @@ def _take(message: Message, body: dict[str, Any]) -> None:
     if thought:
         message.reasoning.append(thought)
     if body.get("tool_calls"):
-        message.tool = True
+        message.calls["call"] = True

@@ -16,7 +16,22 @@ ENDINGS: Final[dict[str, Ending]] = {
     "content_filter": "filter",
     "tool_calls": "tool",
     "function_call": "tool",
+    "error": "error",
+    # Words of single providers: DeepSeek's, Zhipu's (two), Mistral's.
+    "insufficient_system_resource": "error",
+    "network_error": "error",
+    "sensitive": "filter",
+    "model_length": "length",
 }
+_NATIVE: Final[dict[str, Ending]] = {
+    "max_tokens": "length", "length": "length", "max_output_tokens": "length", "model_length": "length",
+    "model_context_window_exceeded": "length", "safety": "filter", "content_filter": "filter", "content_filtered":
+    "filter", "guardrail_intervened": "filter", "recitation": "filter", "blocklist": "filter", "prohibited_content":
+    "filter", "spii": "filter", "refusal": "refusal", "pause_turn": "pause",
+}  # fmt: skip
+"""Words of the provider behind a router that an answer didn't end by itself. The router's own word may hide them."""
+_CLIENT_CALLS: Final = ("function", "custom", "builtin_function")
+_RAN: Final = ("output", "outputs", "result", "results")
 _THOUGHTS: Final = ("reasoning_content", "reasoning")
 _PARTS: Final = ("content", "refusal", "tool_calls", "function_call", "audio", *_THOUGHTS)
 
@@ -34,7 +49,7 @@ def whole(root: dict[str, Any]) -> Message:
     if choice is None:
         message.fault = "not_json"
         return message
-    message.stop = as_text(choice.get("finish_reason")) or None
+    _stop(message, choice)
     body = as_object(choice.get("message"))
     if body is not None:
         _take(message, body)
@@ -61,8 +76,42 @@ def _take(message: Message, body: dict[str, Any]) -> None:
     thought = next((value for key in _THOUGHTS if (value := as_text(body.get(key)))), "")
     if thought:
         message.reasoning.append(thought)
-    if body.get("tool_calls") or body.get("function_call"):
-        message.tool = True
+    for at, call in enumerate(as_list(body.get("tool_calls")) or []):
+        _call(message, call, at)
+    if any((as_object(body.get("function_call")) or {}).values()):
+        message.calls["function_call"] = True
+
+
+def _call(message: Message, call: Any, at: int) -> None:
+    """Note a tool call: open, unless it is of a tool that the provider runs itself, or comes with what it gave.
+
+    A stream brings a call in pieces of one index, and says only in the first what kind it is.
+    """
+    body = as_object(call)
+    if body is None:
+        message.calls[f"call {at}"] = True
+        return
+    kind, key = as_text(body.get("type")), f"call {body.get('index', at)}"
+    parts = [value for name, value in body.items() if name not in ("type", "index")]
+    if not any(any(part.values()) if (part := as_object(value)) is not None else value for value in parts):
+        return
+    if any(body.get(name) is not None for name in _RAN) or (kind and kind not in _CLIENT_CALLS):
+        message.calls.setdefault(key, False)
+    elif kind:
+        message.calls[key] = True
+    else:
+        message.calls.setdefault(key, True)
+
+
+def _stop(message: Message, choice: dict[str, Any]) -> None:
+    """Take the stop reason over. Where the provider behind a router says that it cut or filtered the answer, and the
+    router only that it stopped, the provider's word counts."""
+    said, native = as_text(choice.get("finish_reason")), as_text(choice.get("native_finish_reason"))
+    if said:
+        message.stop = said
+        hidden = _NATIVE.get(native.lower()) if said == "stop" else None
+        if hidden is not None:
+            message.stop, message.ending = native, hidden
 
 
 def _part(message: Message, part: Any) -> None:
@@ -94,7 +143,7 @@ def feed(message: Message, event: dict[str, Any]) -> None:
             message.many = True
             continue
         _take(message, delta)
-        message.stop = as_text(choice.get("finish_reason")) or message.stop
+        _stop(message, choice)
     # Counts that came ahead of the finish reason are those of a part.
     _told(message, event, final=message.stop is not None)
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, cast
 
-from harness._outcomes import Status, is_reason, reason
+from harness._outcomes import Status, is_reason
 from harness.parse import _anthropic, _ollama, _openai
 from harness.parse._answer import read_text
-from harness.parse._encoding import decode
-from harness.parse._errors import ApiError, error_in, name_inner, name_status
-from harness.parse._events import cut_text, lines_of_json, server_sent
+from harness.parse._encoding import Decoded, decode
+from harness.parse._errors import ApiError, advice_inner, error_in, error_named, name_inner, name_status
+from harness.parse._events import Sent, cut_text, is_server_sent, lines_of_json, server_sent
 from harness.parse._json import load, trim
 from harness.parse._message import Ending, Message, read_message, with_facts
 from harness.parse._retry import advice
@@ -29,6 +28,8 @@ _NO_RECORDING: Final = "no_recording"
 
 _DONE: Final = "[DONE]"
 _STOPPING: Final = frozenset({"billing", "auth"})
+_SETTLED: Final = _STOPPING | {"redirect", _NO_RECORDING}
+"""What no header's wish makes worth asking again: it would be asked of an account, or a place, that is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class _Codec:
     endings: Mapping[str, Ending]
     whole: Callable[[dict[str, Any]], Message]
     feed: Callable[[Message, dict[str, Any]], None]
-    events: Callable[[str], Iterable[str]]
+    events: Callable[[str], Iterable[Sent]]
 
 
 _CODECS: Final[Mapping[Protocol, _Codec]] = {
@@ -79,9 +80,10 @@ def read_reply(
     reading = _read(wire, _CODECS[protocol], protocol, ask, rules, stream=stream)
     if served := note_headers(reading.served, wire):
         reading = replace(reading, served=served)
-    if reading.retry != "backoff":
+    if reading.status != "error":
         return reading
-    return replace(reading, retry=advice(reading.retry, wire.header, max_wait, now))
+    refused = not 200 <= wire.status < 300 and reading.reason not in _SETTLED
+    return replace(reading, retry=advice(reading.retry, wire.header, max_wait, now, refused=refused))
 
 
 def _read_command(wire: Wire, ask: Ask, rules: ReadRules) -> Reading:
@@ -98,29 +100,60 @@ def _read(wire: Wire, codec: _Codec, protocol: Protocol, ask: Ask, rules: ReadRu
     if not wire.body and wire.whole:
         return make_reading("error", "empty_body")
     decoded = decode(wire.body, wire.header("content-encoding"))
-    fault = "" if not decoded.fault else decoded.fault
+    fault = decoded.fault
     if not wire.whole:
         fault = wire.fault[1] if wire.fault is not None else ("stream_cut" if stream else "short_body")
     text = _characters(decoded.data, cut=bool(fault))
     if text is None:
-        return make_reading("error", "invalid_utf8")
+        return _with_coding(_cut(fault, Message()), decoded) if fault else make_reading("error", "invalid_utf8")
     if stream and not _is_one_object(text, codec):
-        return _read_stream(text, fault, codec, protocol, ask, rules, transport_cut=not wire.whole)
+        found = _read_stream(text, fault, codec, protocol, ask, rules, transport_cut=not wire.whole)
+        return _with_coding(found, decoded)
     if fault:
-        return _cut(fault, Message())
+        return _with_coding(_cut(fault, _what_came(text, codec)), decoded)
     if not text.strip():
         return make_reading("error", "empty_body")
     root = _object(text)
     if isinstance(root, str):
-        return make_reading("error", root)
+        error = error_in(load(text)[1])
+        if error is not None:
+            return _inner_error(error, protocol, Message())
+        ends_early = root == "not_json" and _ends_with_connection(wire) and _ends_early(text)
+        return _cut("stream_cut", _what_came(text, codec)) if ends_early else make_reading("error", root)
     error = error_in(root)
-    if error is not None:
-        return _inner_error(error, protocol, Message())
     message = codec.whole(root)
     note_event(message.served, root)
+    if error is not None:
+        return _inner_error(error, protocol, message)
     if message.fault:
         return with_facts(make_reading("error", message.fault), message)
     return read_message(message, codec.endings, ask, rules)
+
+
+def _ends_with_connection(wire: Wire) -> bool:
+    """Whether nothing but the connection's end told the body's end (RFC 9112, 6.3): then only what it says can."""
+    return wire.header("content-length") is None and "chunked" not in (wire.header("transfer-encoding") or "").lower()
+
+
+def _ends_early(text: str) -> bool:
+    """Whether the text is a JSON object as far as it goes, and ends inside it."""
+    start, end = trim(text, 0, len(text))
+    found = scan(text, start, end) if text[start : start + 1] == "{" else None
+    return isinstance(found, Broken) and found.reason == "unterminated" and found.ended
+
+
+def _what_came(text: str, codec: _Codec) -> Message:
+    """What a body that was cut holds of a message: all of it where its JSON is whole, else the text alone."""
+    root = _object(text)
+    if not isinstance(root, str):
+        return codec.whole(root)
+    piece = cut_text(text)
+    return Message(texts=[piece] if piece else None)
+
+
+def _with_coding(reading: Reading, decoded: Decoded) -> Reading:
+    """The reading, with the coding that nobody here undoes as a flag."""
+    return _flagged(reading, f"coding_{decoded.coding}") if decoded.coding and reading.status == "error" else reading
 
 
 def _characters(data: bytes, *, cut: bool) -> str | None:
@@ -145,7 +178,11 @@ def _object(text: str) -> dict[str, Any] | str:
 
 def _is_one_object(text: str, codec: _Codec) -> bool:
     """Whether a reply to a streaming request is no stream: an error object, or a server that doesn't stream."""
-    return codec.events is server_sent and text.lstrip()[:1] not in ("", "d", "e", "i", "r", ":")
+    start = text.lstrip()[:1]
+    if codec.events is server_sent:
+        return start in ("{", "[")
+    # Written over several lines, as no stream's object is.
+    return start == "{" and not load(text.lstrip().partition("\n")[0])[0] and load(text)[0]
 
 
 def _refused_by_status(wire: Wire) -> Reading:
@@ -160,16 +197,14 @@ def _refused_by_status(wire: Wire) -> Reading:
 
 def _inner_error(error: ApiError, protocol: Protocol, message: Message) -> Reading:
     """An error inside a 200: its own code, where it has one, decides whether asking again may help."""
-    name = name_inner(error, protocol)
+    status, name = name_inner(error, protocol)
     flags = ["partial_text"] if message.text else []
-    retry = reason("error", name).retry
     if error.inner is not None:
         flags.append(f"inner_{error.inner}")
-        if name == "error_in_200" and 400 <= error.inner < 600:
-            retry = reason("error", f"http_{error.inner}").retry
     if name in _STOPPING:
         flags.append("stop_run")
-    return with_facts(make_reading("error", name, flags=tuple(flags), text=message.text, retry=retry), message)
+    retry = advice_inner(error, name) if status == "error" else None
+    return with_facts(make_reading(status, name, flags=tuple(flags), text=message.text, retry=retry), message)
 
 
 def _cut(fault: str, message: Message, *more: str) -> Reading:
@@ -185,7 +220,7 @@ def _read_stream(
     message = Message()
     broken = cut_data = ""
     events = 0
-    for data in codec.events(text):
+    for data, name in codec.events(text):
         if broken:
             # Only the last event can have been cut; one with others after it is wrong.
             return _cut(broken, message)
@@ -193,15 +228,17 @@ def _read_stream(
             message.done = True
             break
         root = _object(data)
+        if name == "error":
+            return _inner_error(error_named(data, load(data)[1]), protocol, message)
         if isinstance(root, str):
             broken, cut_data = root, data
             continue
         events += 1
         error = error_in(root)
-        if error is not None:
-            return _inner_error(error, protocol, message)
         codec.feed(message, root)
         note_event(message.served, root)
+        if error is not None:
+            return _inner_error(error, protocol, message)
         if message.fault:
             return _cut(message.fault, message)
         if message.done:
@@ -221,8 +258,8 @@ def _end_of_stream(
     if not message.done:
         if not events and not message.text and not text.strip():
             return make_reading("error", "empty_body")
-        if not events and re.search(r"^data:", text, re.MULTILINE) is None and codec.events is server_sent:
-            return make_reading("error", "not_json" if text.strip(": \r\n\t") and ":" not in text[:1] else "stream_cut")
+        if not events and not broken and codec.events is server_sent:
+            return make_reading("error", "stream_cut" if is_server_sent(text) else "not_json")
         # OpenAI-compatible servers often leave the last mark out; their finish_reason is the provider's word
         # all the same.
         if message.stop and codec.feed is _openai.feed and not broken:

@@ -15,13 +15,24 @@ _SECONDS: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?")
 _MANY_DIGITS: Final = re.compile(r"[0-9]{19,}(?:\.[0-9]*)?")
 
 
-def advice(base: str, header: Callable[[str], str | None], max_wait: float, now: datetime | None) -> str:
+def advice(
+    base: str, header: Callable[[str], str | None], max_wait: float, now: datetime | None, *, refused: bool = False
+) -> str:
     """`base`, or for "backoff" what Retry-After makes of it: "after:N" in seconds, or "give_up" past `max_wait`
     seconds.
+
+    `x-should-retry`, which OpenAI's and Anthropic's own clients obey, goes ahead of the status and of Retry-After:
+    `false` makes it "never"; `true` makes it "backoff" where the request was `refused` with a status that alone would
+    say never. Anything else that it may hold is as if it weren't there.
 
     A date (RFC 9110, 10.2.3) counts from the response's own Date, so that no two clocks are compared, else from `now`.
     What can't be read is as if it weren't there.
     """
+    wish = (header("x-should-retry") or "").strip().lower()
+    if wish == "false":
+        return "never"
+    if wish == "true" and refused:
+        base = "backoff"
     if base != "backoff":
         return base
     wait = _milliseconds(header("retry-after-ms"))

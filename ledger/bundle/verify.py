@@ -166,9 +166,9 @@ CAUSED = {  # of what kinds an event's causes are; they are of its own run, and 
     "accept": "plan resume", "resume": "plan close lookup"}
 ACROSS = "score score, tally tally, reuse response, cell response, cell import, cell reuse"  # where a cause may be of another run
 AGAIN = re.compile(r"rate_limit|overloaded|error_in_200|no_choices|not_done|empty_body|invalid_utf8|decode_(cut|failed)|short_body|stream_cut"
-                   r"|dns|connect\w+|tls|timeout|protocol|command_failed|http_(408|409|425|429|499|5(?!01|05|11)\d\d)")  # asked again for these
+                   r"|dns|connect\w+|tls(_cut)?|timeout|protocol|command_failed|http_(408|409|425|429|499|5(?!01|05|11)\d\d)")  # asked again for these
 PATHS = {"openai": "/chat/completions", "ollama": "/api/chat", "anthropic": "/v1/messages"}
-OLLAMA_TOP = {"think", "format", "keep_alive", "tools", "logprobs", "top_logprobs", "truncate", "shift"}
+FAILED, OLLAMA_TOP = ("error", "insufficient_system_resource", "network_error"), {"think", "format", "keep_alive", "tools", "logprobs", "top_logprobs", "truncate", "shift"}
 TOKENS = {"parse_int": lambda token: (token,), "parse_float": lambda token: (token,)}  # numbers as they are written
 STAGES, Case = ("authority", "pairwise", "rubric", "written", "manifest"), namedtuple("Case", "id line input gold own")
 def meets(text, fixture, case):  # whether a case meets KEY=VALUE or KEY!=VALUE, of texts; other conditions aren't known here: None
@@ -360,9 +360,9 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
         body = self.body_of(e) if e and e.kind == "response" else None
         if not body or body["status"] != 200 or not body["whole"]: return None
         try:
-            reply = json.loads(self.read(e.seq, "body") or b"")
-            message = (reply.get("choices") or [{}])[0].get("message") or reply.get("message") or reply
-            return "" if "error" in reply or reply.get("done") is False else "".join(texts_of(message.get("content")))
+            reply = json.loads(self.read(e.seq, "body") or b""); choice = (reply.get("choices") or [{}])[0]; message = choice.get("message") or reply.get("message") or reply
+            failed = reply.get("done") is False or choice.get("finish_reason") in FAILED or "error" in {**reply, **choice, **message}
+            return "" if failed else "".join(texts_of(message.get("content")))
         except (ValueError, AttributeError, TypeError, LookupError, RecursionError): return None
     def hold_attempts(self, plan, body):  # in order, one end each; again for a reason only; none of a closed run
         labels, recorded = {each["label"] for each in body["rules"]} if body else set(), (body or {}).get("suite_arms") is not None
@@ -384,9 +384,9 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
                     answer, fault, count = (e, None, count) if e.kind == "response" else (answer, e, count + (not mine))
                 elif e.kind == "reuse": fits, answer = fits and not answer and not request, e
                 elif e.kind == "wait" and said:
-                    status, why = (self.body_of(answer) or {}).get("status"), said["why"]
-                    fits = fits and AGAIN.fullmatch(why) and not self.said(answer) and said["attempt"] == count - 1
-                    fits = fits and why in (f"http_{status or why[5:]}", why * (why[:5] != "http_"))
+                    why, reply = said["why"], {"status": None, "headers": (), **(self.body_of(answer) or {})}
+                    fits = fits and (AGAIN.fullmatch(why) or ["x-should-retry", "true"] in [[k.lower(), v.strip().lower()] for k, v in reply["headers"]])
+                    fits = fits and not self.said(answer) and said["attempt"] == count - 1 and why in (f"http_{reply['status'] or why[5:]}", why * (why[:5] != "http_"))
                     fits = fits and (answer or why == (self.body_of(fault) or {}).get("reason", why))
                 elif e.kind == "parse": fits = not answer or answer.seq in e.causes and bool(fault or (self.body_of(answer) or {}).get("whole", True))
                 elif e.kind == "score" and said.get("rules") in labels: scored[said["rules"]] = said["outcome"]

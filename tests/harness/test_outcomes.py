@@ -19,7 +19,10 @@ from tests.harness.suites.pairwise.test_pairwise import judged as chosen
 from tests.harness.suites.rubric.graded import criterion, rule_file
 from tests.harness.suites.rubric.graded import derived as judgement
 
-TRANSPORT = ("dns", "connect_refused", "connection_reset", "tls", "timeout", "protocol", "command_failed")
+TRANSPORT = (
+    "dns", "connect_refused", "connection_reset", "tls", "tls_cut", "timeout", "protocol", "command_failed",
+    "command_missing", "proxy_refused",
+)  # fmt: skip
 HARNESS = (
     "no_recording", "sandbox", "internal", "not_asked", "fate_unknown", "reported", "not_captured", "withheld",
 )  # fmt: skip

@@ -20,7 +20,8 @@ SELECT
   CASE
     WHEN tokens.value IS NOT NULL THEN 'counted'
     WHEN response.body ->> '$.status' >= 400 THEN 'refused'
-    WHEN response.seq IS NULL AND fault.body ->> '$.reason' IN ('dns', 'connect_refused', 'tls') THEN 'unsent'
+    WHEN response.seq IS NULL AND fault.body ->> '$.reason' IN
+      ('dns', 'connect_refused', 'tls', 'tls_cut', 'proxy_refused') THEN 'unsent'
     ELSE 'unknown'
   END AS counted,
   tokens.value ->> 0 AS input_tokens,

@@ -74,7 +74,7 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
         "--db", str(db), expect=3,
     )  # fmt: skip
     (fault,) = rows(db, "SELECT body FROM events WHERE kind = 'fault'")
-    assert '"reason":"command_failed"' in fault["body"]
+    assert '"reason":"command_missing"' in fault["body"]
     assert "no-such-program-anywhere" in fault["body"]
 
 

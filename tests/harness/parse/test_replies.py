@@ -212,7 +212,8 @@ def test_an_error_field_that_says_nothing_is_no_error() -> None:
         (b"<html>sign in</html>", "not_json"),
         (b"[]", "not_json"),
         (b'"hello"', "not_json"),
-        (b'{"choices":[]', "not_json"),
+        (b'{"choices":[]', "stream_cut"),
+        (b'{"choices":[]]', "not_json"),
         (b'{"choices":[],"usage":NaN}', "not_json"),
         (b'{"choices":[{"index":0}],"choices":[]}', "duplicate_key"),
         (b'{"id":"\xe9"}', "invalid_utf8"),
@@ -461,10 +462,15 @@ def test_a_short_body_is_no_reply_even_where_its_json_is_whole() -> None:
     assert outcome(read(Wire(200, (), body, whole=False))) == ("error", "short_body")
 
 
-@pytest.mark.parametrize("name", ["dns", "connect_refused", "connection_reset", "tls", "timeout", "protocol"])
+PASSING = ["dns", "connect_refused", "connection_reset", "tls_cut", "timeout", "protocol", "command_failed"]
+LASTING = ["tls", "proxy_refused", "command_missing"]
+
+
+@pytest.mark.parametrize("name", PASSING + LASTING)
 def test_a_fault_without_a_response_is_its_own_reading(name: str) -> None:
     found = read_fault("transport", name)
-    assert (*outcome(found), found.stage, found.retry) == ("error", name, "transport", "backoff")
+    retry = "backoff" if name in PASSING else "never"
+    assert (*outcome(found), found.stage, found.retry) == ("error", name, "transport", retry)
 
 
 def test_what_was_never_asked_or_never_answered_has_a_status_of_its_own() -> None:

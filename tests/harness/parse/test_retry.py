@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from harness.parse import ReadRules, read_reply
-from tests.harness.parse.wires import sent
+from tests.harness.parse.wires import reply, sent
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -73,3 +73,50 @@ def test_the_longest_wait_is_the_caller_s() -> None:
 def test_what_is_never_to_be_asked_again_is_not_by_a_header_either() -> None:
     assert retry(400, retry_after="7") == "never"
     assert retry(503, retry_after="7") == "after:7"
+
+
+def wish(status: int, said: str, **headers: str) -> str:
+    """The advice where the server also says whether to ask again."""
+    return retry(status, x_should_retry=said, **headers)
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 408, 409, 413, 422, 429, 500, 501, 503, 529])
+def test_a_server_that_says_whether_to_ask_again_is_heeded(status: int) -> None:
+    assert wish(status, "false") == "never"
+    assert wish(status, " FALSE ") == "never"
+    assert wish(status, "true") == "backoff"
+    assert wish(status, "True", retry_after="7") == "after:7"
+    assert wish(status, "true", retry_after_ms="1500") == "after:1.5"
+
+
+def test_no_goes_ahead_of_a_wait_and_a_wait_that_is_too_long_ahead_of_yes() -> None:
+    assert wish(429, "false", retry_after="1") == "never"
+    assert wish(503, "false", retry_after_ms="10") == "never"
+    assert wish(429, "true", retry_after="100000") == "give_up"
+
+
+@pytest.mark.parametrize("said", ["", "yes", "1", "0", "no", "true, false", "false, true", "true,true", "\u0442rue"])
+def test_what_is_neither_true_nor_false_says_nothing(said: str) -> None:
+    assert (wish(429, said), wish(400, said)) == ("backoff", "never")
+
+
+def test_a_key_an_account_and_a_redirect_are_not_asked_again_whatever_a_header_wishes() -> None:
+    for status in (301, 307, 401, 402):
+        assert wish(status, "true") == "never"
+
+
+def test_an_error_inside_a_200_can_be_given_up_by_the_header_and_not_brought_back() -> None:
+    def inside(code: int, said: str) -> str:
+        wire = sent({"error": {"code": code, "message": "m"}}, 200, x_should_retry=said)
+        return read_reply(wire, protocol="openai", stream=False, ask="text", rules=ReadRules.default()).retry
+
+    assert (inside(429, "false"), inside(429, "true")) == ("never", "backoff")
+    assert (inside(400, "false"), inside(400, "true")) == ("never", "never")
+
+
+def test_an_answer_is_an_answer_whatever_the_header_says() -> None:
+    found = read_reply(
+        sent(reply("openai"), 200, x_should_retry="true"), protocol="openai", stream=False, ask="text",
+        rules=ReadRules.default(),
+    )  # fmt: skip
+    assert (found.status, found.retry) == ("parsed", "never")
