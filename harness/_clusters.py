@@ -57,12 +57,14 @@ Place = tuple[str, str, str]
 @dataclass(frozen=True, slots=True)
 class CaseInterval:
     """The 95% interval over cases. `by` says how: "cases" (resampled) or "cases, wilson" (too few of them, or no
-    spread). `resampled` is what resampling alone gives, None where that says nothing."""
+    spread). `resampled` is what resampling alone gives, None where that says nothing. `mean_by_case` is there where
+    cases were measured unequally often: the mean in which each counts once; `low` and `high` are of that of all answers."""
 
     low: float
     high: float
     by: Literal["cases", "cases, wilson"]
     resampled: tuple[float, float] | None
+    mean_by_case: float | None = None
 
 
 def place_of_case(cell: int, *, planned: int, candidates: int, epochs: int) -> int:
@@ -85,11 +87,18 @@ def interval_by_case(cases: Sequence[tuple[float, int]]) -> CaseInterval | None:
     """The interval of the mean over cases given as (sum, count) of figures in [0, 1]; None without a case."""
     if not cases:
         return None
-    resampled = case_interval(cases)
+    resampled, by_case = case_interval(cases), _by_case(cases)
     if resampled is not None and len(cases) >= FEWEST:
-        return CaseInterval(*resampled, "cases", resampled)
+        return CaseInterval(*resampled, "cases", resampled, by_case)
     mean = math.fsum(total for total, _ in cases) / sum(count for _, count in cases)
-    return CaseInterval(*wilson_of_mean(min(1.0, max(0.0, mean)), len(cases)), "cases, wilson", resampled)
+    return CaseInterval(*wilson_of_mean(min(1.0, max(0.0, mean)), len(cases)), "cases, wilson", resampled, by_case)
+
+
+def _by_case(cases: Sequence[tuple[float, int]]) -> float | None:
+    """The mean in which each case counts once; None where that is the mean of all answers anyway."""
+    if len({count for _, count in cases}) < 2:
+        return None
+    return math.fsum(total / count for total, count in cases) / len(cases)
 
 
 def case_interval(cases: Sequence[tuple[float, int]]) -> tuple[float, float] | None:

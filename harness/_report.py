@@ -18,6 +18,7 @@ from harness._report_data import Data, collect, with_intervals
 from harness._report_document import BY_CASE, SAME_INPUT, between, figure_of, has_repeats, interval_heading, percent
 from harness._report_short import full_tables, short_tables
 from harness._report_study import set_aside, warnings_in
+from harness._report_unequal import unequal_words
 from harness._session import UNFINISHED
 from harness._spend import spend_said, spend_tables
 from harness._stated import imported_words
@@ -252,6 +253,7 @@ def render_report(report: RunReport, *, explain: bool = False) -> Sequence[objec
         applied = {row["metric"] for row in mine if row["planned"]}
         empty = ", ".join(dict.fromkeys(row["metric"] for row in mine if row["metric"] not in applied))
         shown += [_board_table(report, rules, some, applied) for some in together]
+        shown += [_text(said) for said in (unequal_words(mine),) if said]
         why = {(row["candidate"], held_words(row)) for row in mine if held_words(row)}
         shown += [_text(f"{candidate} under {rules} {said}") for candidate, said in sorted(why)]
         if applied and empty:

@@ -266,6 +266,9 @@ def lead(row: dict[str, Any], intervals: Mapping[Place, CaseInterval], *, cluste
     row["case_low"], row["case_high"] = (found.resampled if found else None) or (None, None)
     if found is not None:
         row["interval_low"], row["interval_high"], row["interval_by"] = found.low, found.high, found.by
+        if found.mean_by_case is not None:
+            # Only where repeats are unequal does a row have it: elsewhere it is the rate.
+            row["rate_by_case"] = found.mean_by_case
     elif row["low"] is not None and not clustered:
         row["interval_low"], row["interval_high"], row["interval_by"] = row["low"], row["high"], "cells"
     else:

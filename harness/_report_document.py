@@ -29,6 +29,7 @@ from harness._report_blocks import (
 from harness._report_imported import imported_blocks
 from harness._report_served import served_blocks
 from harness._report_study import set_aside, study_blocks
+from harness._report_unequal import unequal_words
 from harness._spend import SPEND_NAMES, spend_said, spend_tables
 
 __all__ = [
@@ -205,6 +206,8 @@ def _scoreboard(data: Mapping[str, Any]) -> Iterable[Block]:
                 "bad",
             )
         yield _figures(each["rules"], rows)
+        if said := unequal_words(rows):
+            yield Sentence([Name(said)], "bad")
         yield Chart("intervals", ["Rates under ", Name(each["rules"])], rows)
 
 
