@@ -58,7 +58,7 @@ Place = tuple[str, str, str]
 class CaseInterval:
     """The 95% interval over cases. `by` says how: "cases" (resampled) or "cases, wilson" (too few of them, or no
     spread). `resampled` is what resampling alone gives, None where that says nothing. `mean_by_case` is there where
-    cases were measured unequally often: the mean in which each counts once; `low` and `high` are of that of all answers."""
+    cases were measured unequally often: the mean in which each counts once, and no part of `low` and `high`."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""What a report says where cases were measured unequally often: its rates weigh answers, and by case they are others."""
+"""What a report says where cases were measured unequally often: its rates weigh answers, not cases."""
 
 from __future__ import annotations
 

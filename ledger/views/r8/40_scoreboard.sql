@@ -1,7 +1,8 @@
 -- Promises: one row for each run, candidate, rule set and metric: k of n measured of N planned. n and planned count only
 -- the cells that the metric applies to, each once, and none that is outside the plan (`planned_cells`). `unmeasured` says
 -- how many of the n are unmeasured cells that the rule set's policy counts: 0 where it leaves them out. `low` and `high` are
--- the 95% Wilson score interval of k/n (Wilson 1927, without continuity correction); `worst` and `best` take all the
+-- the 95% Wilson score interval of k/n (Wilson 1927, without continuity correction), which takes answers as independent: the
+-- one that a report leads with is in `intervals`, by its name; `worst` and `best` take all the
 -- unmeasured as 0, and as 1, whatever a policy says. `standing` is what `rule_standing` says of the rule set on this run.
 -- With an n of 0 there is no rate: not 0. For a metric of kind `mean`, `rate` is the mean, `sd` its sample deviation, and
 -- there is no Wilson interval. Plain SQLite; the square root is Newton's, since not every SQLite is built with sqrt().
