@@ -61,7 +61,9 @@ _ROLES: Final[Mapping[str, str]] = {
     **dict.fromkeys((NOT_COUNTS, NOT_FINAL, "citation_tokens"), "unclear"),
     "num_search_queries": "searches",
     **dict.fromkeys(
-        ("num_sources_used", "num_server_side_tools_used", "search_context_size", "usage_breakdown"), "charged"
+        ("num_sources_used", "num_server_side_tools_used", "search_context_size", "usage_breakdown",
+         "prompt_audio_seconds"),
+        "charged",
     ),
 }  # fmt: skip
 _CHARGED: Final = ("server_tool_use.", "server_side_tool_usage_details.")

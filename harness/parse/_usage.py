@@ -101,7 +101,7 @@ def _fits(count: int, *, signed: bool) -> bool:
 def _fields(usage: dict[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, object, int]]:
     """Every field that isn't null, with its name and how deep it stands."""
     for key, item in usage.items():
-        if isinstance(item, dict) and depth < _DEEPEST:
+        if isinstance(item, dict) and depth < _DEEPEST and not key.endswith(_COUNTED):
             yield from _fields(cast("dict[str, Any]", item), f"{prefix}{key}.", depth + 1)
         elif item is not None:
             yield prefix + key, item, depth

@@ -31,3 +31,12 @@ def test_a_candidate_that_a_budget_cannot_bound_is_warned_of_ahead_and_a_resume_
         quick.set()
         assert of.harness("resume", expect=3)["asked"] == 0
         assert of.harness("resume", "--max-tokens-total", "0")["asked"] == 2
+
+
+def test_a_request_to_which_the_provider_may_add_text_has_no_bound_and_is_warned_of(tmp_path: Path) -> None:
+    of = experiment(tmp_path)
+    with model_server(lambda prompt: Answer(perfect(prompt))) as server:
+        asked = ["--engine", "openai/b", "--base-url", server.openai, "--limit", "1", "--max-tokens", "50"]
+        adds = ["-M", 'search_parameters={"mode": "on"}', "--max-cost", "5"]
+        (warning,) = of.harness("run", "authority/v0", *asked, *adds, "--dry-run")["warnings"]
+    assert "sets search_parameters, with which the provider may add text of its own" in warning

@@ -171,6 +171,7 @@ def test_the_limit_of_a_reply_is_the_one_that_the_request_sets() -> None:
     assert reply_limits({"max_tokens": 5}) == 5
     assert reply_limits({"max_completion_tokens": 9}) == 9
     assert reply_limits({"options": {"num_predict": 4}}) == 4
+    assert reply_limits({"max_tokens": 5, "n": 3}) == 15, "each of several choices may have as many"
     for none in (
         {},
         {"max_tokens": None},

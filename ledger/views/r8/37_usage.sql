@@ -109,7 +109,9 @@ LEFT JOIN json_each(json_array((
               'completion_tokens_details.rejected_prediction_tokens') THEN 'predicted'
             WHEN key IN ('not_counts', 'not_final', 'citation_tokens') THEN 'unclear'
             WHEN key = 'num_search_queries' THEN 'searches'
-            WHEN key IN ('num_sources_used', 'num_server_side_tools_used', 'search_context_size', 'usage_breakdown')
+            WHEN key IN (
+              'num_sources_used', 'num_server_side_tools_used', 'search_context_size', 'usage_breakdown',
+              'prompt_audio_seconds')
               OR substr(key, 1, 16) = 'server_tool_use.'
               OR substr(key, 1, 31) = 'server_side_tool_usage_details.' THEN 'charged'
             WHEN substr(key, -12) = '.text_tokens' OR substr(key, -26) = '.ephemeral_5m_input_tokens' THEN ''
