@@ -102,7 +102,8 @@ An address on this machine needs no key. Every key in use is masked, in headers 
 ## Streams and tokens
 
 A streamed reply of an OpenAI-compatible server tells its tokens only when asked to:
-`-M 'stream_options={"include_usage": true}'`. Without that, what it cost is unknown; see [MONEY.md](MONEY.md).
+`-M 'stream_options={"include_usage": true}'`. Without that, what it cost is unknown; [MONEY.md](MONEY.md)
+says how each provider counts.
 """
 
 

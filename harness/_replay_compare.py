@@ -13,6 +13,7 @@ from harness._replies import Place
 from harness._rules import RuleSet
 from harness._tally import tally_of
 from harness._typed import typed
+from harness.parse._usage import as_kept_before
 from ledger import KINDS, Draft, Event, Ledger, NotFound, Prepared
 from ledger.kinds import Plan, Score, Tally
 
@@ -110,6 +111,8 @@ def _fields(kind: str, recorded: str, derived: str) -> tuple[tuple[str, str, str
     # A body of an older release may lack fields that have a default since: by way of the model, both have them. Those
     # that came with a later schema it can't have, and says nothing of.
     was, now = _plain(kind, recorded), _plain(kind, derived)
+    if kind == "parse" and was.get("schema") == 1:
+        now = {**now, "usage": as_kept_before(now.get("usage"), was.get("usage"))}
     unsaid = {"schema", *typed(KINDS[kind], recorded, f"a {kind}").unsaid()}
     return tuple(
         (name, _short(json.dumps(was.get(name))), _short(json.dumps(now.get(name))))

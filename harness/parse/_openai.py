@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from harness.parse._message import Ending, Message, as_list, as_object, as_text
+from harness.parse._usage import BREAKDOWN
 
 __all__ = ["ENDINGS", "feed", "whole"]
 
@@ -156,4 +157,4 @@ def _told(message: Message, body: dict[str, Any], *, final: bool) -> None:
         message.told.tell(place.get("usage"), final=final)
     if body.get("usage_breakdown") or beside.get("usage_breakdown"):
         # Groq's compound systems: several models were asked, each at its own price.
-        message.told.counts["usage_breakdown"] = 1
+        message.told.counts[BREAKDOWN] = 1

@@ -7,14 +7,18 @@ reply: `not_counts` (so many fields are named like tokens and hold no count) and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-__all__ = ["NOT_COUNTS", "NOT_FINAL", "TOKEN_ENDINGS", "Told", "as_counts"]
+__all__ = ["BREAKDOWN", "NOT_COUNTS", "NOT_FINAL", "TOKEN_ENDINGS", "Told", "as_counts", "as_kept_before"]
 
 NOT_COUNTS: Final = "not_counts"
 NOT_FINAL: Final = "not_final"
+SEARCH: Final = "search_context_size"
+BREAKDOWN: Final = "usage_breakdown"
+"""Two more names stand for what is no number: that a search, or several models, are charged apart."""
+
 TOKEN_ENDINGS: Final = ("tokens", "Tokens", "token_count", "TokenCount")
 """How a name ends that stands for tokens."""
 
@@ -87,11 +91,20 @@ def as_counts(value: object) -> dict[str, int]:
             bad += 1
     if usage.get("search_context_size"):
         # Perplexity charges for the search of each request, by a size that is a word.
-        found["search_context_size"] = 1
+        found[SEARCH] = 1
     bad += not _iterated(usage)
     if len(found) > _MOST:
         return {NOT_COUNTS: len(found)}
     return {**found, NOT_COUNTS: bad} if bad else found
+
+
+def as_kept_before(counts: Mapping[str, int] | None, kept: Mapping[str, int] | None) -> Mapping[str, int] | None:
+    """The counts as a parse of schema 1, which is held against them, would have them: it knew no marks, and looked two
+    objects deep and in one place only. `kept` is what it has; where that is nothing, no count stood in that place."""
+    if not counts or not kept:
+        return None if kept is None else {}
+    marks = (NOT_COUNTS, NOT_FINAL, SEARCH, BREAKDOWN)
+    return {name: count for name, count in counts.items() if name not in marks and name.count(".") < _DEEPEST - 1}
 
 
 def _fits(count: int, *, signed: bool) -> bool:

@@ -18,7 +18,7 @@ from harness._prices import Price
 from harness._usage import Tokens, counted, role, tokens_of
 from harness.engines._providers import built_in_providers
 from harness.parse import Protocol
-from harness.parse._usage import as_counts
+from harness.parse._usage import as_counts, as_kept_before
 from ledger import Ledger
 from tests.harness.dialects import Row, attempt_of, dialects, table, viewed
 from tests.harness.parse.wires import reply, sent, sse
@@ -330,3 +330,26 @@ def test_what_is_counted_is_never_below_what_the_reply_says_of_any_part_or_of_al
             assert kind != "given" or count <= tokens.output
             assert kind != "cached" or count == tokens.cached
             assert kind != "written" or count == tokens.cache_write
+
+
+def once_kept(usage: dict[str, Any], prefix: str = "") -> dict[str, int]:
+    """What releases before schema 2 of a parse kept of a usage object."""
+    found: dict[str, int] = {}
+    for key, item in usage.items():
+        if isinstance(item, int) and not isinstance(item, bool) and 0 <= item < 2**53:
+            found[prefix + key] = item
+        elif isinstance(item, dict) and not prefix:
+            found.update(once_kept(item, f"{key}."))
+    return found
+
+
+@given(usages())
+def test_what_older_releases_kept_still_follows_from_the_reply(usage: dict[str, Any]) -> None:
+    kept = {name: count for name, count in once_kept(usage).items() if name not in ("not_final", "search_context_size")}
+    derived = {name: count for name, count in as_counts(usage).items() if count >= 0}
+    assert as_kept_before(derived, kept) == kept
+    if kept:
+        name = next(iter(kept))
+        forged = {**kept, name: kept[name] + 1}
+        assert as_kept_before(derived, forged) != forged
+    assert as_kept_before(derived, None) is None, "where it looked there was nothing"
