@@ -129,7 +129,7 @@ def _asked(flags: Flags, matrix: Matrix, suite: str, notes: Sequence[str]) -> As
     )  # fmt: skip
     job = Job(
         suite, [row.engine for row in matrix.rows], (), flags.rules, matrix.parameters, matrix.stream, options, matrix,
-        flags.filters, (flags.note or "").strip(),
+        flags.filters, flags.note or "",
     )  # fmt: skip
     return Asked(job, flags.max_cost, flags.max_tokens_total, flags.prices, tuple(notes))
 

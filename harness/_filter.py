@@ -5,7 +5,8 @@
     = !=       the value, as text: a string as it is, a number by its value (1 is 1.0), true, false and null by name
     ~          a string that holds VALUE somewhere; upper and lower case differ, here and everywhere
     < <= > >=  a number; anything else is neither above nor below
-    VALUE      the rest of the text without the white space around it; in double quotes, a JSON string
+    VALUE      the rest of the text; in double quotes, a JSON string. White space goes off where it stands on both sides
+               of the operator; on one side alone, or at the end, it could be meant, and is refused
 
 Of a list, one element that fits is enough; != asks that none equals. A case without the key fits no condition but !=.
 """
@@ -100,6 +101,8 @@ def _read(text: str, where: str) -> Condition:
         raise UsageError(f"{where}: expected KEY=VALUE (or != ~ < <= > >=), such as meta.topic=law, got {text!r}")
     key, operator, value = found["key"], cast("Operator", found["operator"]), found["value"]
     check_key(key, where)
+    if operator in ("=", "!=", "~"):
+        _check_blanks(text, found, where)
     if operator == "=" and value.startswith("="):
         raise UsageError(f"{where}: expected one = in {text!r}; a value that begins with it goes in double quotes")
     if len(value) > 1 and value.startswith('"') and value.endswith('"'):
@@ -113,6 +116,18 @@ def _read(text: str, where: str) -> Condition:
     if operator == "~" and not value:
         raise UsageError(f"{where}: expected something that the text must hold after ~ in {text!r}")
     return Condition(key, operator, value, number, text.strip())
+
+
+def _check_blanks(text: str, found: re.Match[str], where: str) -> None:
+    """Raises UsageError for white space around a value, where nothing says that it is no part of it."""
+    around = text[: found.start("operator")] != text[: found.start("operator")].rstrip()
+    given = text[found.end("operator") :]
+    if given != found["value"] and not around:
+        kept = f"{found['key']}{found['operator']}{json.dumps(given, ensure_ascii=False)}"
+        raise UsageError(
+            f"{where}: the value of {text!r} begins or ends with white space; in double quotes it is kept, as in"
+            f" {kept}, and without it goes {found['key']}{found['operator']}{found['value']}"
+        )
 
 
 def check_key(key: str, where: str) -> None:

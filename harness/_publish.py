@@ -42,8 +42,8 @@ def publish_report(ledger: Ledger, reference: str, recipients: Sequence[str]) ->
     `reference` is its file (byte for byte), its seq, or the start of its digest. A report that was superseded or
     tainted is recorded all the same, as it was handed over all the same; `warnings` says so.
     """
-    to = list(dict.fromkeys(each.strip() for each in recipients))
-    if not to or not all(to):
+    to = list(dict.fromkeys(recipients))
+    if not to or not all(each.strip() for each in to):
         raise UsageError("expected --to with a recipient, got nothing; say to whom it was handed")
     if any(len(each) > _LONGEST for each in to):
         raise UsageError(f"--to: expected a recipient of at most {_LONGEST} characters")

@@ -182,11 +182,11 @@ def _write_down(
     ledger: Ledger, record: Record, job: ResumeJob, accepted: Sequence[Moved], behaviour: str, lookups: Sequence[int]
 ) -> list[str]:  # fmt: skip
     taken = sorted({each.accept for each in accepted})
-    options = Resume(retry=list(job.retry), accept=taken, reason=job.reason.strip())
+    options = Resume(retry=list(job.retry), accept=taken, reason=job.reason)
     drafts = [Draft(options, run=record.run, causes=sorted({record.seq, record.last_close, *lookups} - {0}))]
     said = {(each.component, each.before, each.after) for each in accepted}
     for component, before, after in sorted(said):
-        body = Accept(component=component, before=before, after=after, reason=job.reason.strip())
+        body = Accept(component=component, before=before, after=after, reason=job.reason)
         drafts.append(Draft(body, run=record.run, causes=[record.seq]))
     lost = [
         attempt.request

@@ -150,7 +150,7 @@ def grade(
     )  # fmt: skip
     asking = Job(
         judge, tuple(engine or ()), tuple(base_url or ()), tuple(rules or ()), parameters, stream, options,
-        note=note.strip(), purse=purse, gate=gate,
+        note=note, purse=purse, gate=gate,
     )  # fmt: skip
     writing = Job(
         judge, tuple(write or ()), tuple(write_url or ()), (), parse_settings(write_setting or ()), stream,

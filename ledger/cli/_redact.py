@@ -77,7 +77,7 @@ def redact(
             emit_json({"dry_run": True, **preview.as_json()})
         _say(db, preview, words, would=True)
         return 0
-    return _perform(db, preview, str(category), str(reason).strip(), wait, words, as_json=as_json)
+    return _perform(db, preview, str(category), str(reason), wait, words, as_json=as_json)
 
 
 def _preview(db: Path, given: list[str], blobs: list[str], run: str | None, cell: int | None) -> Preview:

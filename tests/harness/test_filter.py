@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -129,3 +130,18 @@ def test_below_and_not_below_part_the_numbers(value: int, limit: int) -> None:
     below, above = read_filters([f"meta.n<{limit}", f"meta.n>={limit}"])
     place = case("a", {"n": value})
     assert below.fits(*place) == (value < limit) != above.fits(*place)
+
+
+@pytest.mark.parametrize("text", ["meta.k= law", "meta.k=law ", "meta.k!=\u00a0law", "meta.k~ law", "meta.k=\tlaw"])
+def test_white_space_that_a_value_may_have_is_never_trimmed_without_a_word(text: str) -> None:
+    with pytest.raises(UsageError, match="begins or ends with white space") as caught:
+        read_filters([text])
+    advised = [
+        each for each in re.findall(r"(meta\.k(?:!=|=|~)(?:\"[^\"]*\"|\w+))", str(caught.value).partition(";")[2])
+    ]
+    kept, bare = (read_filters([each])[0].value for each in advised)
+    assert (kept.strip(), bare) == ("law", "law") and kept != bare
+
+
+def test_white_space_on_both_sides_of_the_operator_is_layout() -> None:
+    assert [each.value for each in read_filters(["meta.k = law", " meta.k  != law "])] == ["law", "law"]
