@@ -121,7 +121,7 @@ def _confirm_and_score(value: JSON, stages: Stages, case: Case, rules: RuleSet) 
     confirm = Confirm(rules=rules.label, findings=list(confirmed.findings), rejections=list(confirmed.rejections))
     scored = stages.score(value, confirmed, case.gold, rules.score)
     if isinstance(scored, Unscorable):
-        return confirm, unmeasured_score(rules, stages, case, **_named("error", scored.reason))
+        return confirm, unmeasured_score(rules, stages, case, **_named(scored.status, scored.reason))
     return confirm, _measured_score(rules, stages, case, scored)
 
 

@@ -55,6 +55,10 @@ _ALL: Final[tuple[Reason, ...]] = (
         "two_candidates": "The text holds two or more different answers; none is chosen.",
         "two_vectors": "The judge's reply holds the scores of more than one judgement; none is chosen.",
     }),
+    *_group("ambiguous", "score", "model", "never", {
+        "word_unclear": "What is looked for stands in the text, in a script without spaces between words, where it may"
+        " be a part of a longer word.",
+    }),
     *_group("ambiguous", "parse", "provider", "never", {
         "many_choices": "The provider returned several choices where one was asked for; none is chosen.",
     }),

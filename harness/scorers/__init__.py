@@ -16,6 +16,7 @@ from harness.scorers._choices import (
     find_choice,
     read_choice,
 )
+from harness.scorers._decisive import formulas, marks_fit
 from harness.scorers._json_values import JSON_VERSION, same_json
 from harness.scorers._normal import NORMALISERS, Normaliser, choice, label, matches, normaliser, number, text
 from harness.scorers._numbers import NUMBERS_VERSION, NumberFormat, NumberRead, find_numbers, near, read_number
@@ -56,8 +57,10 @@ __all__ = [
     "find_numbers",
     "find_phrases",
     "find_quote",
+    "formulas",
     "has_words",
     "label",
+    "marks_fit",
     "matches",
     "near",
     "normaliser",

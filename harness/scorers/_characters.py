@@ -15,6 +15,7 @@ __all__ = [
     "is_mark",
     "is_unspaced",
     "narrow",
+    "plain",
     "plain_digits",
 ]
 
@@ -40,6 +41,32 @@ _JAMO: Final = re.compile("[\u1160-\u11ff\ud7b0-\ud7fb]")
 
 # U+FF01–U+FF5E are the ASCII characters as wide as an ideograph; U+3000 is their space.
 _NARROW: Final = {0xFF01 + offset: 0x21 + offset for offset in range(0x5E)} | {0x3000: 0x20}
+
+# Latin letters that are drawn in another style, or inside a circle, a square or brackets: the same letters.
+_STYLED: Final = {
+    **{
+        first + offset: base + offset
+        for first, base in (
+            (0x24B6, 0x41), (0x24D0, 0x61), (0x249C, 0x61), (0x1F110, 0x41), (0x1F130, 0x41), (0x1F150, 0x41),
+            (0x1F170, 0x41),
+        )
+        for offset in range(26)
+    },
+    **{
+        code: ord(folded)
+        for code in (*range(0x2100, 0x2150), *range(0x1D400, 0x1D800))
+        if unicodedata.decomposition(chr(code)).startswith("<font>")
+        and (folded := unicodedata.normalize("NFKC", chr(code))).isascii()
+        and len(folded) == 1
+    },
+}  # fmt: skip
+
+
+def plain(text: str) -> str:
+    """`narrow(text)`, with letters and digits that are styled as mathematics (bold, script, ...), circled, squared or
+    bracketed as the plain ones. As long as it was, so places in one are places in the other.
+    """
+    return narrow(text) if text.isascii() else narrow(text).translate(_STYLED)
 
 
 def narrow(text: str) -> str:

@@ -1,7 +1,8 @@
 """Which of several options an answer names: by the letter, by the option's own words, or by both.
 
-An answer is one option or none. A letter and words that name two options are no answer, and an article is no letter:
-"A man" doesn't name A. Nothing that is denied is named: "not B", "B is wrong".
+An answer is one option or none. A letter and words that name two options are no answer, wherever they stand: one that
+is talked about is as much a name as one that is given. An article is no letter: "A man" doesn't name A. Nothing that is
+denied is named: "not B", "B is wrong".
 """
 
 from __future__ import annotations
@@ -11,50 +12,36 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from harness.scorers._characters import narrow
-from harness.scorers._denials import DENIALS, Denied
+from harness.scorers._characters import plain
+from harness.scorers._decisive import formulas, marks_fit
+from harness.scorers._denials import Denied, asked, denies
+from harness.scorers._leads import LEAD, TAIL
+from harness.scorers._letters import Lettered, lettered, references
 from harness.scorers._normal import label
 from harness.scorers._region import without_space
-from harness.scorers._words import Mention, Word, find_phrases, words
+from harness.scorers._scripts import is_unspaced, script_of
+from harness.scorers._words import Word, find_phrases, words
 
 __all__ = ["CHOICES_VERSION", "ChoiceRead", "Named", "OptionText", "clashing", "find_choice", "read_choice"]
 
-CHOICES_VERSION: Final = 1
+CHOICES_VERSION: Final = 2
 
 Named = Literal["both", "letter", "text"]
 """By what an answer may name an option."""
 
-_NOUN: Final = r"(?:answer|option|choice|letter|solution)"
-# What may stand ahead of an answer and say no more than that here it comes.
-_LEAD: Final = re.compile(
-    r"\s*(?:#{1,6}\s+)?(?:(?:so|thus|hence|therefore)[,:]?\s+)?"
-    r"(?:i(?:\s+(?:think|believe|say|choose|pick|select)|(?:\s+would|\s+will|['\u2019]d|['\u2019]ll)\s+"
-    r"(?:say|choose|pick|select|go\s+with))\s+(?:that\s+)?(?:it(?:\s+is|['\u2019]s)\s+)?)?"
-    rf"(?:(?:(?:my|the|its|correct|right|best|final)\s+){{0,4}}{_NOUN}\b"
-    r"(?:\s+is\b|\s+would\s+be\b)?\s*[:=]?\s*(?:(?:option|choice|letter)\s+)?)?",
-    re.IGNORECASE,
-)
-# And behind it.
-_TAIL: Final = re.compile(
-    rf"\s+is\s+(?:the\s+)?(?:(?:correct|right|best)(?:\s+{_NOUN})?|{_NOUN})[\s.!]*\Z", re.IGNORECASE
-)
 _TEX: Final = re.compile(
-    r"\\(?:boxed|text|textbf|mathbf|mathrm)\{(?P<in>.*)\}|\\\((?P<round>.*)\\\)|\\\[(?P<square>.*)\\\]"
-    r"|\$\$?(?P<math>[^$]+)\$\$?",
+    r"\\(?:boxed|fbox|text|textbf|textit|textrm|mathbf|mathrm|mathsf|mathit|bf|rm)\s*\{(?P<in>.*)\}|\\\((?P<round>.*)\\\)"
+    r"|\\\[(?P<square>.*)\\\]|\$\$?(?P<math>[^$]+)\$\$?",
     re.DOTALL,
 )
+# What makes another name of a letter that it touches: C++, C#, an accent.
+_JOINED: Final = re.compile(r"[+#\u0300-\u036f]")
 _LAYERS: Final = 8
 _REACH: Final = 60
-
-
-def _set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-_OPEN: Final = "([{\"'*_`\u201c\u2018 "
-_CLOSE: Final = ")]}\"'*_`\u201d\u2019 "
-# A letter that is a word of English too names an option only where what follows can't follow the word.
-_AFTER_LETTER: Final = _set("or and is was because since as but seems looks fits would")
+_OPEN: Final = "([{\"'*_`\u201c\u2018\u3010\u300c\u300e\u3014\u00ab\u201e "
+_CLOSE: Final = ")]}\"'*_`\u201d\u2019\u3011\u300d\u300f\u3015\u00bb\u201c "
+# What denies an option that it stands beside, and not a number.
+_STRIKES: Final = frozenset(("\u00d7", "\u274e", "x\u0336"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +85,10 @@ def read_choice(
     text: str, options: Sequence[OptionText], by: Named = "both", start: int = 0, end: int | None = None
 ) -> ChoiceRead:
     """The option that text[start:end] names, all of it: "B", "(B)", "**B**", "B)", "Paris", "B. Paris",
-    "Answer: B", "The answer is (B)", "Option B".
+    "Answer: B", "The answer is (B)", "Option B", "\u7b54\u6848\u662fB".
     """
     start, end = without_space(text, start, len(text) if end is None else end)
-    inner: str | None = text[start:end]
+    inner: str | None = plain(text[start:end])
     phrases = [words(option.text) if by != "letter" else [] for option in options]
     for _ in range(_LAYERS):
         named = set(_whole(inner, options, by))
@@ -115,42 +102,86 @@ def _peeled(text: str, phrases: Sequence[Sequence[Word]]) -> str | None:
     """A text without what says no more than that it is the answer; None where there is no such thing, or where that
     would take words of an option off: with an option "correct", "B is correct" names two.
     """
-    plain = text.translate(_UNMARKED).strip().removesuffix(".")
-    formula = _TEX.fullmatch(plain)
+    bare = text.translate(_UNMARKED).strip().removesuffix(".").removesuffix("\u3002").rstrip()
+    formula = _TEX.fullmatch(bare)
     if formula is not None:
         return formula[formula.lastgroup or 0].strip()
-    lead = _LEAD.match(plain)
-    tail = None if lead is not None and lead.end() else _TAIL.search(plain[-_REACH:])
+    lead = LEAD.match(bare)
+    tail = TAIL.search(bare[-_REACH:])
     first = lead.end() if lead is not None else 0
-    last = len(plain) if tail is None else len(plain[:-_REACH]) + tail.start()
-    if (first, last) == (0, len(plain)) or find_phrases(words(plain[last:]), phrases):
+    last = len(bare) if tail is None else len(bare[:-_REACH]) + tail.start()
+    if first and bare[last:].lstrip().casefold().startswith("is "):
+        last = len(bare)  # English says it once: "The answer is B is correct" is no sentence
+    if (first, last) == (0, len(bare)) or first > last:
         return None
-    return plain[first:last]
+    if any(find_phrases(words(part), phrases) for part in (bare[:first], bare[last:]) if part):
+        return None
+    return bare[first:last]
 
 
 def find_choice(
     text: str, options: Sequence[OptionText], by: Named = "both", start: int = 0, end: int | None = None
 ) -> ChoiceRead:
     """The one option that is named anywhere in text[start:end]. Two that are named leave none, also where one of them
-    is denied, and what is only denied isn't named.
+    is denied, or only talked about, or may be something else; and what is only denied isn't named.
     """
     whole = read_choice(text, options, by, start, end)
     if whole.why != "no_answer":
         return whole
-    start, end = whole.start, whole.end
-    found = words(text[start:end])
-    phrases = [words(option.text) if by != "letter" else [] for option in options]
-    mentions = find_phrases(found, phrases)
-    taken = {at for each in mentions for at in range(each.first, each.last)}
+    return _anywhere(text, options, by, whole.start, whole.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Naming:
+    """One option where text[start:end] names it, surely or perhaps; [first, last) are its words."""
+
+    option: int
+    start: int
+    end: int
+    sure: bool
+    first: int = 0
+    last: int = 0
+
+
+def _anywhere(text: str, options: Sequence[OptionText], by: Named, start: int, end: int) -> ChoiceRead:
+    inner = plain(text[start:end])
+    found = words(inner)
+    namings = [*_by_words(inner, found, options if by != "letter" else ())]
+    covered = [(each.start, each.end) for each in namings]
     if by != "text":
-        mentions += _letters(text[start:end], found, options, taken)
-    named = {each.phrase for each in mentions}
-    if len(named) == 1 and not _affirmed(text[start:end], found, mentions):
-        named = set[int]()
-    if len(named) == 1:
-        first, last = mentions[0].first, mentions[0].last
-        return _one(named, start + found[first].start, start + found[last - 1].end)
-    return _one(named, start, end)
+        named = {each.option for each in namings if each.sure}
+        for each in lettered(inner, [option.letter for option in options], covered):
+            namings.append(_lettered(each))
+            if each.sure and len(named := named | {each.option}) > 1:
+                break
+    if by == "both" and not all(option.letter.isdecimal() for option in options):
+        namings += map(_lettered, references(inner, len(options), covered))
+    if not namings:
+        return _one(set(), start, end)
+    questions = asked(inner)
+    sure = [each for each in namings if each.sure and not questions(each.start)]
+    named = {each.option for each in sure}
+    if len({each.option for each in namings}) > 1:
+        return ChoiceRead(None, "two_candidates", start, end)
+    if not named or not _affirmed(inner, found, sure):
+        return _one(set(), start, end)
+    return _one(named, start + sure[0].start, start + sure[0].end)
+
+
+def _lettered(found: Lettered) -> _Naming:
+    return _Naming(found.option, found.start, found.end, found.sure)
+
+
+def _by_words(text: str, found: Sequence[Word], options: Sequence[OptionText]) -> Iterator[_Naming]:
+    """Where the words of options stand in a text."""
+    texts = [option.text for option in options]
+    phrases = [words(each) for each in texts]
+    for each in find_phrases(found, phrases, marks_fit(text, found, texts, phrases)):
+        first, last = each.first, each.last
+        yield _Naming(each.phrase, found[first].start, found[last - 1].end, each.sure, first, last)
+    for index, phrase in enumerate(phrases):
+        for start, end in formulas(text, texts[index], phrase):
+            yield _Naming(index, start, end, sure=True)
 
 
 _UNMARKED: Final = {ord(mark): " " for mark in "*_`"}
@@ -169,79 +200,58 @@ def _whole(text: str, options: Sequence[OptionText], by: Named) -> Iterator[int]
         if by != "letter" and form and form == label(option.text):
             yield index
         if by != "text":
-            rest = _behind_letter(text, option.letter)
+            rest, marked = _behind_letter(text, option.letter)
             if rest == "":
                 yield index
             elif rest is not None and by == "both":
-                yield from _with_text(rest, index, options)
+                if label(rest) and label(rest) == label(option.text):
+                    yield index
+                elif marked:
+                    yield from _with_text(text, rest, index, options)
 
 
-def _with_text(rest: str, index: int, options: Sequence[OptionText]) -> Iterator[int]:
+def _with_text(text: str, rest: str, index: int, options: Sequence[OptionText]) -> Iterator[int]:
     """What a letter and the words behind it name: its own option where the words begin with that option's, and every
-    other option whose words they are."""
+    other option that is named there, by letter or by words, surely or perhaps."""
     found = words(rest)
-    mentions = find_phrases(found, [words(option.text) for option in options])
-    if label(rest) and label(rest) == label(options[index].text):
+    namings = [*_by_words(rest, found, options)]
+    own = [each for each in namings if each.option == index and each.first == 0]
+    others = {each.option for each in namings} - {index}
+    if own and _affirmed(rest, found, own):
         yield index
-        return
-    for each in mentions:
-        if each.phrase == index and each.first == 0 and _affirmed(rest, found, [each]):
-            yield index
-        elif each.phrase != index:
-            yield each.phrase
-            yield index
+        yield from others
+        read = _anywhere(text, options, "both", 0, len(text))
+        if read.why == "two_candidates":
+            yield from range(len(options))
+    elif others:
+        yield index
+        yield from others
 
 
-def _behind_letter(text: str, letter: str) -> str | None:
-    """What follows a letter that opens a text; "" where nothing does; None where the text opens otherwise.
-
-    Words behind a letter need a mark between: "B. Paris", "(B) Paris", "B - Paris".
-    """
+def _behind_letter(text: str, letter: str) -> tuple[str | None, bool]:
+    """What follows a letter that opens a text, and whether a mark stands between: "B. Paris", "(B) Paris", "B - Paris".
+    "" where nothing follows; None where the text opens otherwise."""
     found = re.fullmatch(
-        rf"[{re.escape(_OPEN)}]*{re.escape(letter)}(?P<mark>[{re.escape(_CLOSE)}]*\s*[.:)\]\-\u2013\u2014,]*"
-        rf"[{re.escape(_CLOSE)}]*)(?P<rest>.*)",
-        narrow(text),
+        rf"[{re.escape(_OPEN)}]*{re.escape(letter)}(?P<mark>[{re.escape(_CLOSE)}]*\s*"
+        rf"[.:)\]\-\u2013\u2014,\u3001\u3002\u30fb]*[{re.escape(_CLOSE)}]*)(?P<rest>.*)",
+        text,
         re.IGNORECASE | re.DOTALL,
     )
     if found is None:
-        return None
-    rest = found["rest"].strip()
+        return None, False
+    rest, mark = found["rest"].strip(), found["mark"]
+    if not mark and _JOINED.match(found["rest"]):
+        return None, False
     if not rest or not any(each.isalnum() for each in rest):
-        return None if any(word.form in DENIALS for word in words(rest)) else ""
-    return rest if found["mark"].strip() else None
+        return (None if any(denies(word.form) or word.form in _STRIKES for word in words(rest)) else ""), False
+    if not mark and not (is_unspaced(script_of(rest[0])) or script_of(rest[0]) == "hangul"):
+        return None, False
+    return rest, bool(mark.strip())
 
 
-def _letters(text: str, found: Sequence[Word], options: Sequence[OptionText], taken: set[int]) -> Iterator[Mention]:
-    """The letters that stand in a text as names of options: capitals alone, or in any case where a bracket or a word
-    such as "option" says so."""
-    by_letter = {option.letter.casefold(): index for index, option in enumerate(options)}
-    for at, word in enumerate(found):
-        index = by_letter.get(word.form)
-        if index is None or at in taken:
-            continue
-        before, after = text[word.start - 1 : word.start], text[word.end : word.end + 1]
-        said = found[at - 1].form if at else ""
-        explicit = said in ("option", "choice", "letter", "answer") or (
-            after == ")" or (before == "(" and after == ")") or (before == after and before in "*`_\"'")
-        )
-        if not explicit:
-            written = narrow(text[word.start : word.end])
-            if written.isdecimal():
-                continue
-            if written != written.upper() or (word.form in ("a", "i") and _is_word(text, found, at)):
-                continue
-        yield Mention(index, at, at + 1)
-
-
-def _is_word(text: str, found: Sequence[Word], at: int) -> bool:
-    """Whether an A or an I is the word of English: another word follows it in the same line, with no mark between."""
-    if at + 1 >= len(found):
-        return False
-    between = text[found[at].end : found[at + 1].start]
-    return between.isspace() and "\n" not in between and found[at + 1].form not in _AFTER_LETTER
-
-
-def _affirmed(text: str, found: Sequence[Word], mentions: Sequence[Mention]) -> bool:
-    """Whether a mention stands in a sentence without a word of denial outside it."""
-    denied = Denied(text, found)
-    return any(all(each.first <= at < each.last for at in denied.beside(found[each.first].start)) for each in mentions)
+def _affirmed(text: str, found: Sequence[Word], namings: Sequence[_Naming]) -> bool:
+    """Whether what is named stands in a sentence without a word of denial outside it; of letters, the last one does."""
+    denied = Denied(text, found, more=_STRIKES)
+    stands = [all(each.last and each.first <= at < each.last for at in denied.beside(each.start)) for each in namings]
+    last = next((at for at in range(len(namings) - 1, -1, -1) if not namings[at].last), None)
+    return any(stands) and (last is None or stands[last])

@@ -102,9 +102,11 @@ class Scored:
 
 @dataclass(frozen=True)
 class Unscorable:
-    """A cell that can't be scored for a reason that lies in the harness: a reason of status `error`, stage `score`."""
+    """A cell that can't be scored: a reason of the taxonomy at stage `score`. It lies in the harness (status `error`),
+    or in an answer that leaves open whether it names the gold (`ambiguous`)."""
 
     reason: str
+    status: Literal["error", "ambiguous"] = "error"
 
 
 @dataclass(frozen=True)

@@ -33,12 +33,12 @@ from harness.suites.manifest._where import (
 
 __all__ = ["CHOICE"]
 
-_LETTER = re.compile(r"[A-Za-z]|[0-9]{1,3}")
+_LETTER = re.compile(r"[^\W\d_]|[0-9]{1,3}")
 
 
 def _letters(given: Any) -> str:
     found = text(given)
-    if not all(each in string.ascii_letters for each in found) or len(set(found.upper())) != len(found):
+    if not all(map(_LETTER.fullmatch, found)) or len(set(found.upper())) != len(found):
         raise ValueError(f'expected letters, none of them twice, such as "ABCD", got {given!r}')
     if len(found) < 2:
         raise ValueError(f"expected at least two letters, got {given!r}")
@@ -191,7 +191,7 @@ def _shown(given: JSON) -> str:
 
 CHOICE = Scorer(
     name="choice",
-    version=1,
+    version=2,
     about="the option that the answer names, by letter or by words, is the gold",
     options=(
         *place_options("whole", "first_line", "last_line", "after", "anywhere", "field"),

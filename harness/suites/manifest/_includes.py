@@ -1,19 +1,20 @@
 """includes: the gold stands in the answer, as whole words. With a closed set of labels, an answer that names two is a
-tie: an outcome of its own, and never a hit.
+tie: an outcome of its own, and never a hit. In a script without spaces, what may be a part of a longer word is neither
+hit nor miss.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from harness._json import JSON
-from harness.scorers import Word, find_phrases, has_words, words
+from harness.scorers import Mention, Word, find_phrases, formulas, has_words, marks_fit, words
 from harness.suites._registry import Answer, Confirmed
 from harness.suites.manifest._golds import gold_texts, shown
 from harness.suites.manifest._options import Option, texts
-from harness.suites.manifest._scorer import CORRECT, Scorer, Tally, primary, rate
+from harness.suites.manifest._scorer import CORRECT, Scorer, Tally, Unclear, primary, rate
 from harness.suites.manifest._where import Fault, Region, Taken, check_place, place_options, regions, sole, taken
 
 __all__ = ["INCLUDES"]
@@ -26,10 +27,15 @@ def _answer(value: JSON, _: JSON, options: Mapping[str, Any]) -> Answer:
 
     def read(region: Region) -> Taken | Fault:
         text = region.slice
-        return Taken(text, tuple(_forms(words(text))), region) if text else "no_answer"
+        return Taken(text, (tuple(_forms(words(text))), _brackets(text)), region) if text else "no_answer"
 
     one = sole(places, read)
     return one if isinstance(one, Answer) else taken(one, one.value)
+
+
+def _brackets(text: str) -> str:
+    """The brackets of a text with digits, where they tell two answers apart: [0, 1) and (0, 1)."""
+    return "".join(each for each in text if each in "()[]{}") if any(map(str.isdecimal, text)) else ""
 
 
 def _forms(found: list[Word]) -> list[str]:
@@ -47,7 +53,7 @@ def _fit(options: dict[str, Any]) -> None:
             raise ValueError(f"labels: {before!r} and {each!r} are the same words")
 
 
-_NO_WORDS = "has no whole words that could be looked for (a script without spaces has none); use exact, choice or regex"
+_NO_WORDS = "has no words that could be looked for; use exact or regex"
 
 
 def _check_gold(_: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
@@ -63,25 +69,37 @@ def _check_gold(_: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _score(answer: JSON, _: Confirmed, gold: JSON, options: Mapping[str, Any]) -> Tally | None:
-    golds = [words(each) for each in gold_texts(gold) or () if has_words(each)]
+def _score(answer: JSON, _: Confirmed, gold: JSON, options: Mapping[str, Any]) -> Tally | Unclear | None:
+    golds = [each for each in gold_texts(gold) or () if has_words(each)]
     if not golds:
         return None
-    found = words(answer) if isinstance(answer, str) else []
+    text = answer if isinstance(answer, str) else ""
     if not options["labels"]:
-        hit = bool(find_phrases(found, golds))
+        mentions = _mentions(text, golds)
+        hit = any(each.sure for each in mentions) or any(any(formulas(text, each, words(each))) for each in golds)
+        if mentions and not hit:
+            return "word_unclear"
         return {"correct": int(hit)}, "hit" if hit else "miss"
-    labels = [words(each) for each in options["labels"]]
-    named = {each.phrase for each in find_phrases(found, labels)}
+    labels: Sequence[str] = options["labels"]
+    mentions = _mentions(text, labels)
+    named = {each.phrase for each in mentions if each.sure}
     if len(named) > 1:
         return {"correct": 0, "tie": 1}, "tie"
-    hit = any(_forms(labels[index]) == _forms(each) for index in named for each in golds)
+    if any(each.phrase not in named for each in mentions):
+        return "word_unclear"
+    wanted = [_forms(words(each)) for each in golds]
+    hit = any(_forms(words(labels[index])) in wanted for index in named)
     return {"correct": int(hit), "tie": 0}, "hit" if hit else "miss" if named else "none_named"
+
+
+def _mentions(text: str, wanted: Sequence[str]) -> list[Mention]:
+    found, phrases = words(text), [words(each) for each in wanted]
+    return find_phrases(found, phrases, marks_fit(text, found, wanted, phrases))
 
 
 INCLUDES = Scorer(
     name="includes",
-    version=1,
+    version=2,
     about="the gold stands in the answer as whole words",
     options=(
         *place_options("whole", "first_line", "last_line", "after", "field"),

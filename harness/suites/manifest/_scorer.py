@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from harness._json import JSON
 from harness.suites._registry import EVERY_GROUP, Answer, Confirmed, Metric
 from harness.suites.manifest._options import Option, read_options
 
-__all__ = ["NOTHING", "SOMETHING", "Scorer", "Tally"]
+__all__ = ["NOTHING", "SOMETHING", "Scorer", "Tally", "Unclear"]
 
 SOMETHING = "something_expected"
 NOTHING = "nothing_expected"
@@ -20,6 +20,8 @@ _NOTHING_UNLESS: Mapping[str, tuple[str, Any]] = MappingProxyType({})
 Options = Mapping[str, Any]
 Tally = tuple[dict[str, int | float], str]
 """A cell's metrics, and the scorer's word for what it found."""
+Unclear = Literal["word_unclear"]
+"""Why an answer leaves open whether it names the gold."""
 
 
 def _fits(_: dict[str, Any]) -> None:
@@ -31,11 +33,11 @@ class Scorer:
     """One scorer. `version` is raised when an answer could be judged otherwise than before.
 
     answer(value, input, options): the answer as it is held against the gold, or a status. check_gold(input, gold,
-    options): None, or one sentence. score(answer, confirmed, gold, options): the metrics and the verdict, or None for a
-    gold that can't be compared. confirm(answer, input): what of the answer the evidence bears out. None of them raises,
-    whatever the JSON. `fit(options)` raises ValueError for options that don't go together, and may complete them.
-    `verdicts`: each word that `score` may give, with what it means. `unless`: metrics that aren't counted
-    where an option has a value.
+    options): None, or one sentence. score(answer, confirmed, gold, options): the metrics and the verdict, None for a
+    gold that can't be compared, or why the answer leaves open whether it names it. confirm(answer, input): what of the
+    answer the evidence bears out. None of them raises, whatever the JSON.
+    `fit(options)` raises ValueError for options that don't go together, and may complete them. `verdicts`: each word
+    that `score` may give, with what it means. `unless`: metrics that aren't counted where an option has a value.
     """
 
     name: str
@@ -47,7 +49,7 @@ class Scorer:
     verdicts: Mapping[str, str]
     answer: Callable[[JSON, JSON, Options], Answer]
     check_gold: Callable[[JSON, JSON, Options], str | None]
-    score: Callable[[JSON, Confirmed, JSON, Options], Tally | None]
+    score: Callable[[JSON, Confirmed, JSON, Options], Tally | Unclear | None]
     confirm: Callable[[JSON, JSON], Confirmed] | None = None
     fit: Callable[[dict[str, Any]], None] = _fits
     unless: Mapping[str, tuple[str, Any]] = field(default_factory=lambda: _NOTHING_UNLESS)

@@ -127,6 +127,8 @@ def score(value: JSON, confirmed: Confirmed, gold: JSON, rules: Mapping[str, Any
     found = _scorer(rules).score(inner, confirmed, gold, rules)
     if found is None:
         return Unscorable("gold_unusable")
+    if isinstance(found, str):
+        return Unscorable(found, "ambiguous")
     figures, verdict = found
     kinds = cast("Mapping[str, Kind]", rules["metrics"])
     figures = {name: figure for name, figure in figures.items() if name in kinds}

@@ -47,7 +47,7 @@ def test_the_metric_of_ties_is_there_with_labels_and_nowhere_else() -> None:
     assert [metric.name for metric in rules_of(INCLUDES).metrics] == ["correct"]
 
 
-@pytest.mark.parametrize("labels", ['["a", "A."]', '["a", "..."]', "[]", '["a", "a"]', '"a"', '["北京", "b"]'])
+@pytest.mark.parametrize("labels", ['["a", "A."]', '["a", "..."]', "[]", '["a", "a"]', '"a"', '["北京", "北 京"]'])
 def test_labels_that_cannot_be_told_apart_are_refused(labels: str) -> None:
     with pytest.raises(RulesError, match="labels"):
         rules_of(f"{INCLUDES}\nlabels = {labels}")
@@ -56,4 +56,4 @@ def test_labels_that_cannot_be_told_apart_are_refused(labels: str) -> None:
 def test_a_list_of_golds_means_any_of_them() -> None:
     assert comes_to(INCLUDES, "the United States", ["USA", "United States"]).verdict == "hit"
     assert MANIFEST.check_gold is not None
-    assert "no whole words" in (MANIFEST.check_gold("?", ["USA", "!"], score_table(INCLUDES)) or "")
+    assert "no words" in (MANIFEST.check_gold("?", ["USA", "!"], score_table(INCLUDES)) or "")
