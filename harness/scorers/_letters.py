@@ -74,11 +74,12 @@ _SOFT: Final = "*_` \t"
 _SETS: Final = "+^\u00d7\u00b7\u222a\u2229\u2282\u2286\u2208\u2227\u2228\u2295"
 _MATHS: Final = re.compile(rf"[ \t]*(?:[{re.escape(_SETS)}/<>|-]|=(?!>)|\*[ \t])")
 _MATHS_AHEAD: Final = re.compile(
-    rf"[{re.escape(_SETS)}/<|=][ \t]*\Z|[^\s][ \t]*-[ \t]*\Z|[ \t]\*[ \t]*\Z|[\d)^_][ \t]*\Z"
+    rf"[{re.escape(_SETS)}/<|=][ \t]*\Z|[\w)\]}}][ \t]*-[ \t]*\Z|[ \t]\*[ \t]*\Z|[\d)^_][ \t]*\Z"
 )
 _ARROW: Final = re.compile(r"(?:[:=\u2192\u21d2\u2013\u2014]|->|=>)[\s*_`(\[]*\Z")
 _ENDS: Final = re.compile(r"[\s*_`.,;!?)\]}\"'\u201d\u2019\u3002]*(?:\n|\Z)")
 _BEGAN: Final = re.compile(r"(?:\A|[.!?\u3002\n]|[^\W_][)\].:])[\s*_`#>\"'\u201c(-]*\Z")
+_TAGGED: Final = re.compile(r"<[A-Za-z][\w-]{0,40}>\Z")
 _SPACES: Final = " \u00a0\u202f\u2009"
 _QUOTE_MARKS: Final = "'\u2019"
 _NEAR: Final = 80
@@ -189,7 +190,7 @@ class _Place:
     def marked(self) -> bool:
         """Whether brackets, quotation marks or marks of emphasis stand around it, or a bracket closes behind it."""
         text, start, end = self.text, self.start, self.end
-        if self.before + self.after in _QUOTES:
+        if self.before + self.after in _QUOTES or (self.before + self.after == "><" and _TAGGED.search(self.ahead)):
             return True
         while start and text[start - 1] in _SOFT:
             start -= 1
@@ -276,7 +277,7 @@ class _Place:
         figure = _FIGURE.match(text, self.end)
         if self.before in _SPACES and text[self.start - 2 : self.start - 1].isdecimal() and figure is None:
             return True
-        if _KINDS.search(self.ahead[-_NOUN:]) is not None:
+        if _KINDS.search(self.ahead[-_NOUN:]) is not None or text.startswith(("#", "++"), self.end):
             return True
         initial = re.match(r"\.\s+[^\W\d_a-z][^\W\d_]+", text[self.end : self.end + _NEAR])
         if initial and re.search(r"(?:\b[A-Z][^\W\d_]+|\b[A-Z]\.)\s\Z", self.ahead) and not self.pointed():

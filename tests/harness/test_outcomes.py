@@ -49,6 +49,7 @@ def produced() -> list[Reading]:
 
 
 JUDGED = (
+    ('scorer = "includes"', "東京都", "京都"),
     ('scorer = "exact"\nat = "after"\nmarker = "Answer:"', "Paris", "Paris"),
     ('scorer = "exact"\nat = "after"\nmarker = "Answer:"', "Answer:", "Paris"),
     ("scorer = \"regex\"\npattern = 'x+'", "y", "x"),

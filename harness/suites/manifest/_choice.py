@@ -38,7 +38,7 @@ _LETTER = re.compile(r"[^\W\d_]|[0-9]{1,3}")
 
 def _letters(given: Any) -> str:
     found = text(given)
-    if not all(map(_LETTER.fullmatch, found)) or len(set(found.upper())) != len(found):
+    if not all(map(str.isalpha, found)) or len(set(found.upper())) != len(found):
         raise ValueError(f'expected letters, none of them twice, such as "ABCD", got {given!r}')
     if len(found) < 2:
         raise ValueError(f"expected at least two letters, got {given!r}")
