@@ -44,6 +44,7 @@ class Flags:
     tags: Sequence[str] = ()
     note: str | None = None
     reuse: bool | None = None
+    reuse_outcomes: Sequence[str] = ()
     max_connections: int | None = None
     max_retries: int | None = None
     max_wait: float | None = None
@@ -65,8 +66,8 @@ class Asked:
 
 
 _SAME = (
-    "rules", "filters", "epochs", "limit", "arm", "name", "tags", "note", "reuse", "max_connections", "max_retries",
-    "max_wait", "timeout", "max_cost", "max_tokens_total", "prices",
+    "rules", "filters", "epochs", "limit", "arm", "name", "tags", "note", "reuse", "reuse_outcomes",
+    "max_connections", "max_retries", "max_wait", "timeout", "max_cost", "max_tokens_total", "prices",
 )  # fmt: skip
 _FLAG = {"filters": "filter", "tags": "tag"}
 _KEY = {"filters": "filter"}
@@ -116,6 +117,8 @@ def _asked(flags: Flags, matrix: Matrix, suite: str, notes: Sequence[str]) -> As
         raise UsageError("--name latest: `latest` always names the newest run; give this one another name")
     if "\0" in f"{flags.note}{flags.name}{flags.arm}{''.join(flags.tags)}":
         raise UsageError("a name, a tag, an arm and a note can't hold the character U+0000")
+    if flags.reuse_outcomes and flags.reuse is False:
+        raise UsageError("--reuse-outcomes chooses among what --reuse takes over; leave --no-reuse out")
     base = RunOptions()
     options = RunOptions(
         epochs=flags.epochs or base.epochs, limit=flags.limit,
@@ -124,7 +127,8 @@ def _asked(flags: Flags, matrix: Matrix, suite: str, notes: Sequence[str]) -> As
             base.patience.max_retries if flags.max_retries is None else flags.max_retries,
             base.patience.max_wait if flags.max_wait is None else flags.max_wait,
         ),
-        name=flags.name or "", tags=tuple(dict.fromkeys(flags.tags)), arm=flags.arm or "", reuse=bool(flags.reuse),
+        name=flags.name or "", tags=tuple(dict.fromkeys(flags.tags)), arm=flags.arm or "",
+        reuse=bool(flags.reuse or flags.reuse_outcomes), reuse_outcomes=tuple(flags.reuse_outcomes),
         via="replay" if all(is_replay(row.engine) for row in matrix.rows) else "live",
     )  # fmt: skip
     job = Job(

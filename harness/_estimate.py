@@ -21,7 +21,9 @@ from harness._candidate import Candidate
 from harness._filter import Condition, keep
 from harness._plan import Measurement, lay_out
 from harness._prices import Price, added, money
-from harness._suite import Fixture, Suite
+from harness._reuse import Takeover, find_answers
+from harness._rules import RuleSet
+from harness._suite import Case, Fixture, Suite
 from harness._usage import Tokens
 from harness.engines import compose_requests
 from ledger import Ledger, LedgerError, over_views
@@ -129,6 +131,8 @@ class Estimate:
     epochs: int
     candidates: tuple[CandidateEstimate, ...]
     warnings: tuple[str, ...] = ()
+    taken: Takeover | None = None
+    """What --reuse would take over; None where that wasn't asked for."""
 
     def as_json(self) -> dict[str, Any]:
         """The documented JSON form."""
@@ -137,6 +141,7 @@ class Estimate:
             "calls": sum(each.calls for each in self.candidates),
             "candidates": [each.as_json() for each in self.candidates], "total": self._totals(),
             "warnings": list(self.warnings),
+            **({"takes_over": self.taken.as_json()} if self.taken else {}),
         }  # fmt: skip
 
     def sentences(self) -> list[str]:
@@ -144,6 +149,7 @@ class Estimate:
         calls = sum(each.calls for each in self.candidates)
         repeats = f" in {self.epochs} epochs" if self.epochs > 1 else ""
         said = [f"{self.suite}: {self.cases:,} cases{repeats}, {calls:,} calls. Nothing was sent and nothing written."]
+        said += self.taken.sentences() if self.taken else []
         for each in self.candidates:
             said += each.sentences()
         sums: list[str] = []
@@ -177,11 +183,17 @@ def _cost(price: Decimal, of: Price, prompt: int, reply: int) -> Decimal:
 def estimate_run(
     suite: Suite, fixtures: Sequence[Fixture], candidates: Sequence[Candidate], purse: Purse, db: Path, *,
     epochs: int, limit: int | None, arm: str = "", filters: Sequence[Condition] = (),
+    reuse: tuple[Sequence[RuleSet], Sequence[str]] | None = None,
 ) -> Estimate:  # fmt: skip
-    """What the run would ask. Reads the ledger at `db`, if there is one, and writes nothing. Raises UsageError."""
+    """What the run would ask, but for what `reuse` takes over: under which rule sets, and of which outcomes.
+
+    Reads the ledger at `db`, if there is one, and writes nothing. Raises UsageError."""
     every = keep([(fixture.name, case) for fixture in fixtures for case in fixture.cases], filters)
     cases = every[:limit]
-    laid_out = [each for each, _ in lay_out(suite, cases, candidates, epochs=epochs, arm=arm, key=bytes(32))]
+    taken = _taken(suite, cases, candidates, db, epochs, arm, reuse) if reuse is not None else None
+    had = {each.cell for each, _ in taken.found} if taken else set[int]()
+    every_cell = [each for each, _ in lay_out(suite, cases, candidates, epochs=epochs, arm=arm, key=bytes(32))]
+    laid_out = [each for each in every_cell if each.cell not in had]
     rates = recorded_rates(db, candidates)
     found: list[CandidateEstimate] = []
     for candidate in candidates:
@@ -195,7 +207,21 @@ def estimate_run(
                 candidate.recorded,
             )
         )  # fmt: skip
-    return Estimate(suite.name, len(cases), epochs, tuple(found), tuple(purse.unbounded(candidates)))
+    return Estimate(suite.name, len(cases), epochs, tuple(found), tuple(purse.unbounded(candidates)), taken)
+
+
+def _taken(
+    suite: Suite, cases: Sequence[tuple[str, Case]], candidates: Sequence[Candidate], db: Path, epochs: int, arm: str,
+    reuse: tuple[Sequence[RuleSet], Sequence[str]],
+) -> Takeover | None:  # fmt: skip
+    """What would be taken over. No server is asked for its weights here, so those that moved aren't noticed."""
+    if not db.is_file():
+        return None
+    rules, outcomes = reuse
+    with Ledger.open(db, untouched=True) as ledger:
+        key = bytes.fromhex(ledger.genesis.identity_key)
+        cells = [each for each, _ in lay_out(suite, cases, candidates, epochs=epochs, arm=arm, key=key)]
+        return find_answers(ledger, suite, cells, {}, rules, outcomes)
 
 
 async def _sizes(suite: Suite, candidate: Candidate, cells: Sequence[Measurement]) -> list[int | None]:

@@ -49,6 +49,7 @@ class EvalFile:
     note: str | None = None
     filters: tuple[str, ...] = ()
     reuse: bool | None = None
+    reuse_outcomes: tuple[str, ...] = ()
     max_connections: int | None = None
     max_retries: int | None = None
     max_wait: float | None = None
@@ -60,8 +61,8 @@ class EvalFile:
 
 _KEYS = (
     "suite", "models", "base_url", "base_urls", "prompts", "rules", "epochs", "limit", "arm", "name", "tags", "note",
-    "filter", "stream", "leave_out", "reuse", "max_connections", "max_retries", "max_wait", "timeout", "max_cost",
-    "max_tokens_total", "prices", "parameters", "matrix", "candidate",
+    "filter", "stream", "leave_out", "reuse", "reuse_outcomes", "max_connections", "max_retries", "max_wait",
+    "timeout", "max_cost", "max_tokens_total", "prices", "parameters", "matrix", "candidate",
 )  # fmt: skip
 _CANDIDATE_KEYS = ("model", "base_url", "prompt", "parameters", "leave_out", "stream")
 
@@ -93,6 +94,7 @@ def read_eval_file(path: Path) -> EvalFile:
         note=table.text("note", empty=True),
         filters=conditions,
         reuse=table.switch("reuse"),
+        reuse_outcomes=tuple(table.names("reuse_outcomes")),
         max_cost=_cost(table),
         max_tokens_total=table.whole("max_tokens_total", least=1),
         prices=table.text("prices"),

@@ -33,7 +33,8 @@ class Given:
     not taken out of the environment; `parameters` are those given beside the suite's own. `candidates` has all of it
     apart, in the plan's order; empty in plans of releases that knew no matrix. `rules` are rule files outside the
     suite's folder, by the name of the rule set; `filters` the conditions on cases; `budget` is what
-    the run may use, all its sessions together."""
+    the run may use, all its sessions together. `reuse_outcomes` are the outcomes of the earlier answers that were taken
+    over, where they were chosen by outcome: cells with others were asked again, and every figure says so."""
 
     suite: str
     engines: Sequence[str]
@@ -44,6 +45,7 @@ class Given:
     rules: Mapping[str, str] = field(default_factory=dict[str, str])
     filters: Sequence[str] = ()
     budget: Mapping[str, str] = field(default_factory=dict[str, str])
+    reuse_outcomes: Sequence[str] = ()
 
     def text(self) -> str:
         """The form that `read_given` reads."""
@@ -64,6 +66,7 @@ class Given:
                 "rules": dict(self.rules),
                 "filters": list(self.filters),
                 "budget": dict(self.budget),
+                **({"reuse_outcomes": list(self.reuse_outcomes)} if self.reuse_outcomes else {}),
             }
         )  # fmt: skip
 
@@ -86,6 +89,7 @@ def read_given(text: str) -> Given | None:
         {str(name): str(path) for name, path in found.get("rules", {}).items()},
         [str(each) for each in found.get("filters", ())],
         {str(name): str(value) for name, value in found.get("budget", {}).items()},
+        [str(each) for each in found.get("reuse_outcomes", ())],
     )  # fmt: skip
 
 

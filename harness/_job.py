@@ -21,6 +21,7 @@ from harness._given import Given, GivenCandidate
 from harness._matrix import Matrix, Row, Spec, spread
 from harness._named_rules import rules_from_file
 from harness._report import RunReport, read_report
+from harness._rerolls import outcome_names
 from harness._reuse import Takeover
 from harness._rules import RuleSet, load_rules
 from harness._run import Finished, Progress, RunOptions, perform_run
@@ -193,6 +194,7 @@ def run_job(
     specs, conditions = job.specs(), read_filters(job.filters)
     suite, fixtures, rules = _load(job.suite, job.rules)
     check_gate(job, rules)
+    job = _with_outcomes(job, suite)
     with ExitStack() as stack:
         candidates = candidates_for(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
@@ -214,13 +216,21 @@ def dry_run(job: Job, db: Path) -> Estimate:
     specs, conditions = job.specs(), read_filters(job.filters)
     suite, fixtures, rules = _load(job.suite, job.rules)
     check_gate(job, rules)
+    job = _with_outcomes(job, suite)
     with ExitStack() as stack:
         candidates = candidates_for(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
         return estimate_run(
             suite, fixtures, candidates, job.purse.checked(candidates), db, epochs=job.options.epochs,
             limit=job.options.limit, arm=job.options.arm, filters=conditions,
+            reuse=(rules, job.options.reuse_outcomes) if job.options.reuse else None,
         )  # fmt: skip
+
+
+def _with_outcomes(job: Job, suite: Suite) -> Job:
+    """The job with the names of --reuse-outcomes as they are recorded. Raises UsageError."""
+    chosen = outcome_names(job.options.reuse_outcomes, "--reuse-outcomes", suite.stage_functions.reasons)
+    return replace(job, options=replace(job.options, reuse_outcomes=chosen))
 
 
 def given_of(job: Job, specs: Sequence[Spec], suite: Suite, rules: Sequence[RuleSet], purse: Purse) -> Given:
@@ -233,7 +243,7 @@ def given_of(job: Job, specs: Sequence[Spec], suite: Suite, rules: Sequence[Rule
     return Given(
         suite.folder.as_posix(), [each.engine for each in specs], any(each.addressed for each in asked), job.parameters,
         job.stream, asked, {each.name: files[each.name] for each in rules if each.name in files}, list(job.filters),
-        budget_text(purse.budget),
+        budget_text(purse.budget), job.options.reuse_outcomes,
     )  # fmt: skip
 
 

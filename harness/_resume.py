@@ -2,7 +2,8 @@
 
     refused      anything moved that decides what a score means, or that nobody accepted; nothing is sent or written
     taken over   a request that a killed process left open gets its fault (harness, fate_unknown), and is asked again
-    asked        cells never asked, of unknown fate, or in status `error`; others only where --retry-outcomes says so
+    asked        cells never asked, of unknown fate, or in status `error`; others only where --retry-outcomes says so,
+                 and then every figure says how many
     read         replies that were recorded and never scored: they are scored, not paid for again
 
 Concurrency, retries and timeouts may be others; they decide nothing.
@@ -11,9 +12,11 @@ Concurrency, retries and timeouts may be others; they decide nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from harness._budget import budget_again, resumed_meter
 from harness._catch_up import catch_up
@@ -28,6 +31,7 @@ from harness._plan import PlannedRun, add_cells, is_partial
 from harness._recorded import Record, read_record
 from harness._rederived import requests_moved
 from harness._report import RunReport, read_report
+from harness._rerolls import counts_text, outcome_names, to_retry, word_of
 from harness._session import UNFINISHED, Finished, Progress, Session, Start
 from harness._spend import total_spent
 from harness._there_now import ResumeJob, missing_suite, with_keys
@@ -44,6 +48,7 @@ _NEVER = frozenset({
     "input", "gold", "case", "fixture", "prompt", "model", "protocol", "rules", "rubric", "arm", "suite", "parameters",
     "temperature", "seed", "max_tokens", "stream", "candidate", "candidates", "ask", "turns",
 })  # fmt: skip
+_Tell = Callable[[Record, Start, int, Sequence[str]], None]
 _NOTHING = "nothing is unfinished, so nothing was asked"
 _OPEN = over_views(
     "SELECT status, EXISTS (SELECT 1 FROM cells WHERE cells.run = runs.run"
@@ -59,6 +64,8 @@ class Resumed:
     finished: Finished
     report: RunReport
     notes: Sequence[str]
+    told: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What was told before anything was sent: what `keeps` its answer by outcome, and how many cells it `asks`."""
 
     @property
     def spent(self) -> str:
@@ -66,17 +73,22 @@ class Resumed:
         return total_spent(self.report.data["spend"])
 
 
-def resume_job(job: ResumeJob, db: Path, progress: Progress) -> Resumed:
-    """Resume a run. Raises RunMoved (nothing was sent or written), RefusedError, UsageError, RunHeld, LedgerError."""
+def resume_job(
+    job: ResumeJob, db: Path, progress: Progress, *, say: Callable[[str], object] = lambda sentence: None
+) -> Resumed:  # fmt: skip
+    """Resume a run. `say` is told, before anything is sent, which answers stay and what is asked.
+
+    Raises RunMoved (nothing was sent or written), RefusedError, UsageError, RunHeld, LedgerError."""
     _check(job)
     with Ledger.open(db) as ledger:
         run = find_run(ledger, job.run) if job.run else _newest(ledger, job.retry)
         with hold_run(ledger.path, run):
-            finished, notes = _resume(ledger, run, job, progress)
+            told: dict[str, Any] = {}
+            finished, notes = _resume(ledger, run, job, progress, _tell(say, told))
         notes += join_again(ledger, run)
         if finished.asked:
             notes += catch_up(ledger, run)
-        return Resumed(finished, read_report(ledger, run), notes)
+        return Resumed(finished, read_report(ledger, run), notes, told)
 
 
 def _check(job: ResumeJob) -> None:
@@ -90,8 +102,8 @@ def _check(job: ResumeJob) -> None:
     if job.accept and not job.reason.strip():
         raise UsageError("--accept needs --reason: every later view of the run shows it")
     for name in job.retry:
-        if name in ("correct", "incorrect", "graded", "parsed"):
-            raise UsageError(f"--retry-outcomes: {name} is a measured outcome, and choosing among answers is no retry")
+        if name in ("correct", "graded", "parsed"):
+            raise UsageError(f"--retry-outcomes: {name} is no outcome that anything is left to do about")
 
 
 def _newest(ledger: Ledger, retry: Sequence[str]) -> str:
@@ -124,8 +136,34 @@ def _why_not(plan: Plan) -> str:
     return ""
 
 
-def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tuple[Finished, list[str]]:
+def _tell(say: Callable[[str], object], told: dict[str, Any]) -> _Tell:
+    def tell(record: Record, start: Start, cells: int, retry: Sequence[str]) -> None:
+        words: dict[int, str] = {}
+        again: Counter[str] = Counter()
+        for (_, cell), score in start.settled.items():
+            words.setdefault(cell, word_of(score))
+        for cell in record.cells:
+            scores = [
+                record.scores[each.label, cell] for each in record.plan.rules if (each.label, cell) in record.scores
+            ]
+            if retry and to_retry(scores, retry):
+                again[word_of(scores[0])] += 1
+        kept, asks = Counter(words.values()), cells - len(words) - len(start.recorded)
+        told.update({"keeps": dict(kept), "reads": len(start.recorded), "asks": asks, "asks_again": dict(again)})
+        said = f"keeps {len(words)} answers" + (f": {counts_text(kept)}" if kept else "")
+        said += f"; scores {len(start.recorded)} that were recorded and never read" if start.recorded else ""
+        more = f", {again.total()} of them although they had an answer ({counts_text(again)})" if again else ""
+        say(f"{said}; asks {asks}{more}")
+
+    return tell
+
+
+def _resume(
+    ledger: Ledger, run: str, job: ResumeJob, progress: Progress, tell: _Tell
+) -> tuple[Finished, list[str]]:  # fmt: skip
     record = read_record(ledger, run)
+    own = {score.reason for score in record.scores.values() if score.outcome == "unmeasured"}
+    job = replace(job, retry=outcome_names(job.retry, "--retry-outcomes", own))
     why_not = _why_not(record.plan)
     aside = runs_set_aside(ledger).get(run)
     if not why_not and aside:
@@ -142,11 +180,11 @@ def _resume(ledger: Ledger, run: str, job: ResumeJob, progress: Progress) -> tup
     start = take_stock(ledger, record, [measurement for measurement, _ in held.laid_out], held.rules, job.retry)
     if len(start.settled) == len(held.rules) * len(held.laid_out) and record.closed is not None:
         return _as_it_stands(record), [*held.notes, _NOTHING]
-    return _go_on(ledger, record, job, held, start, progress)
+    return _go_on(ledger, record, job, held, start, progress, tell)
 
 
 def _go_on(
-    ledger: Ledger, record: Record, job: ResumeJob, held: Held, start: Start, progress: Progress
+    ledger: Ledger, record: Record, job: ResumeJob, held: Held, start: Start, progress: Progress, tell: _Tell
 ) -> tuple[Finished, list[str]]:
     """Ask and score what is left. What can only be told by whoever is asked is held here: keys, requests, servers."""
     run = record.run
@@ -172,6 +210,7 @@ def _go_on(
         ledger, now.suite, held.rules, PlannedRun(run, record.seq, is_partial(record.plan), planned),
         {each.label: each.freeze for each in record.plan.rules}, options, progress, start,
     )  # fmt: skip
+    tell(record, start, len(planned), job.retry)
     return session.conduct(), notes
 
 

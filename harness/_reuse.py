@@ -9,20 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from harness._attempts import read_exchange
 from harness._capture import Exchange
 from harness._composed import composed, recorded
+from harness._derivations import unmeasured
+from harness._derive import Reply, derive
 from harness._environment import environment, moved_environment, named_shifts, shifts_in_words
 from harness._identity import digest
-from harness._plan import Measurement, PlannedRun
+from harness._plan import Measurement
 from harness._recorded import attempts_of, exchange_of
+from harness._rerolls import counts_text, named, word_of
+from harness._rules import RuleSet
 from harness._session import UNFINISHED, Start
 from harness._suite import Suite
 from ledger import Draft, Event, Ledger, runs_set_aside
-from ledger.kinds import Plan, Reuse
+from ledger.kinds import Plan, Reuse, Score
 
-__all__ = ["Takeover", "take_over"]
+__all__ = ["Takeover", "find_answers", "take_over"]
 
 _AN_APPEND = 500
 _CELLS = (
@@ -35,8 +40,11 @@ _CELLS = (
 
 @dataclass(frozen=True)
 class Takeover:
-    """What was taken over, as the start of the run. `gold_moved` counts cells whose key is another than it was when the
-    response came; `why_not` says for the cells that are asked why nothing could be taken over, with their number."""
+    """What is taken over, as the start of the run. `gold_moved` counts cells whose key is another than it was when the
+    response came; `why_not` says for the cells that are asked why nothing could be taken over, with their number.
+
+    `outcomes` says by rule set what the answers that are taken over come to; `again` the same, under the first, of
+    those that could be and are asked for again, as --reuse-outcomes says."""
 
     start: Start
     reused: int
@@ -45,10 +53,28 @@ class Takeover:
     why_not: Mapping[str, int]
     elsewhere: Mapping[str, int] = field(default_factory=dict[str, int])
     """What moved in the environment since, in words, with how many of the responses came before."""
+    outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
+    again: Mapping[str, int] = field(default_factory=dict[str, int])
+    found: Sequence[tuple[Measurement, _Found]] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The documented JSON form."""
+        return {
+            "answers": self.reused, "outcomes": {rules: dict(counts) for rules, counts in self.outcomes.items()},
+            "asks": self.fresh, "asks_again": dict(self.again),
+        }  # fmt: skip
 
     def sentences(self) -> list[str]:
-        """What people are told of it."""
-        said = [f"took over {self.reused} recorded responses; {self.fresh} cells are asked"]
+        """What people are told of it, before anything is sent."""
+        first = next(iter(self.outcomes.values()), dict[str, int]())
+        again = f", {sum(self.again.values())} of them although they had an answer" if self.again else ""
+        again += f" ({counts_text(self.again)})" if self.again else ""
+        said = [f"takes over {self.reused} answers" + (f": {counts_text(first)}" if first else "")]
+        said[0] += f"; asks {self.fresh}{again}"
+        said += [
+            f"under {rules} the answers taken over are {counts_text(counts)}"
+            for rules, counts in self.outcomes.items() if counts != first
+        ]  # fmt: skip
         if self.gold_moved:
             said.append(
                 f"the gold of {self.gold_moved} of them moved since: the responses are still good, and are scored anew"
@@ -83,17 +109,30 @@ class _Found:
     environment: Mapping[str, str]
 
 
-def take_over(
-    ledger: Ledger, suite: Suite, planned: PlannedRun, servers: Mapping[str, Mapping[str, str]]
+def take_over(ledger: Ledger, run: str, found: Takeover) -> Takeover:
+    """Append a reuse event for every answer that was found, before anything is asked."""
+    standing = _append(ledger, run, found.found)
+    return replace(found, start=replace(found.start, recorded=standing, reused=frozenset(standing)))
+
+
+def find_answers(
+    ledger: Ledger, suite: Suite, measurements: Sequence[Measurement], servers: Mapping[str, Mapping[str, str]],
+    rules: Sequence[RuleSet], outcomes: Sequence[str] = (), run: str = "",
 ) -> Takeover:  # fmt: skip
-    """Append a reuse event for every planned cell that an earlier response fits, before anything is asked."""
-    by_identity, by_label = _sources(ledger, suite, planned.run)
+    """The earlier response that fits each planned cell, and what it comes to under each rule set. Writes nothing.
+
+    With `outcomes` only answers are taken over that one of these names is of under some rule set; the other cells are
+    asked again. `run` is the one that plans the cells, which takes nothing over from itself.
+    """
+    by_identity, by_label = _sources(ledger, suite, run)
     key = bytes.fromhex(ledger.genesis.identity_key)
-    requests = composed(suite, [each for each in planned.measurements if each.identity in by_identity])
+    requests = composed(suite, [each for each in measurements if each.identity in by_identity])
     why_not: Counter[str] = Counter()
+    again: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = {each.label: Counter() for each in rules}
     taken: list[tuple[Measurement, _Found]] = []
     used: set[int] = set()
-    for measurement in planned.measurements:
+    for measurement in measurements:
         found, why = None, ""
         for source in by_identity.get(measurement.identity, ()):
             now = servers.get(measurement.candidate.label, {}).get("weights", "")
@@ -108,9 +147,14 @@ def take_over(
         if found is None:
             why_not[why or _moved(measurement, by_label, key)] += 1
             continue
+        scores = _scores(found.exchange, measurement, suite, rules)
+        if outcomes and not any(named(score, outcomes) for score in scores):
+            again[word_of(scores[0])] += 1
+            continue
+        for score in scores:
+            counts[score.rules][word_of(score)] += 1
         used.add(found.event.seq)
         taken.append((measurement, found))
-    standing = _append(ledger, planned.run, taken)
     moved = sum(digest(each.case.gold_text, key) != found.gold for each, found in taken)
     models: dict[str, frozenset[str]] = {}
     for measurement, found in taken:
@@ -119,8 +163,24 @@ def take_over(
     here = environment()
     shifts = (shifts_in_words(named_shifts(moved_environment(found.environment, here))) for _, found in taken)
     elsewhere = Counter(filter(None, shifts))
-    start = Start(recorded=standing, models=models, reused=frozenset(standing))
-    return Takeover(start, len(taken), len(planned.measurements) - len(taken), moved, dict(why_not), elsewhere)
+    return Takeover(
+        Start(models=models), len(taken), len(measurements) - len(taken), moved, dict(why_not), elsewhere,
+        {label: dict(each) for label, each in counts.items()}, dict(again), taken,
+    )  # fmt: skip
+
+
+def _scores(exchange: Exchange, measurement: Measurement, suite: Suite, rules: Sequence[RuleSet]) -> list[Score]:
+    """What an earlier answer comes to under the rule sets of now."""
+    candidate = measurement.candidate
+    reply = Reply(exchange.wire, exchange.fault_reason, candidate.protocol, candidate.stream, exchange.at)
+    stages, case = suite.stage_functions, measurement.case
+    found: list[Score] = []
+    for each in rules:
+        try:
+            found.append(derive(reply, ask=suite.ask, stages=stages, case=case, rules=each).score)
+        except Exception:  # noqa: BLE001  a fault in our own code is an outcome of the cell, by name
+            found.append(unmeasured(each, stages, case, "error", "internal"))
+    return found
 
 
 def _sources(

@@ -17,7 +17,7 @@ from harness._lookups import LookedUp, look_up
 from harness._pilot import Pilot
 from harness._plan import plan_causes, plan_run
 from harness._replaced import replaced, replaced_words
-from harness._reuse import Takeover, take_over
+from harness._reuse import Takeover, find_answers, take_over
 from harness._rules import RuleSet
 from harness._session import Finished, Progress, RunOptions, Session, SilentProgress
 from harness._suite import Fixture, Suite
@@ -71,7 +71,14 @@ def perform_run(
             ledger.append(Draft(Note(text=note), run=run, causes=[planned.plan]))
         for sentence in _stands_on_replaced(ledger, run, plan_causes(frozen)):
             say(sentence)
-        taken = take_over(ledger, suite, planned, looked.servers) if options.reuse else None
+        taken = None
+        if options.reuse:
+            taken = find_answers(
+                ledger, suite, planned.measurements, looked.servers, rules, options.reuse_outcomes, run
+            )  # fmt: skip
+            for sentence in taken.sentences():
+                say(sentence)
+            taken = take_over(ledger, run, taken)
         start = taken.start if taken else None
         if options.via == "live":
             meter = purse.meter(candidates, ledger)

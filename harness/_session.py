@@ -45,6 +45,7 @@ UNFINISHED: frozenset[str] = frozenset({"error", "not_asked", "fate_unknown"})
 @dataclass(frozen=True)
 class RunOptions:
     """How to run. `max_connections` counts for each candidate apart; `arm` names the condition that is measured.
+    With `reuse`, earlier answers are taken over; where `reuse_outcomes` are named only those, the rest is asked again.
 
     `meter` counts what is used and says when a budget is. With a `pilot`, that many cells of each candidate are asked
     first, spread evenly; then `after_pilot` says why the others aren't asked, or nothing.
@@ -59,6 +60,7 @@ class RunOptions:
     tags: tuple[str, ...] = ()
     arm: str = ""
     reuse: bool = False
+    reuse_outcomes: tuple[str, ...] = ()
     via: Literal["live", "replay"] = "live"
     meter: Meter | None = None
     pilot: int = 0

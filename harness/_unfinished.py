@@ -14,6 +14,7 @@ from harness._graded import evidence_of
 from harness._moved import FrozenFixture, Moved
 from harness._plan import Measurement, is_partial, lay_out
 from harness._recorded import Record, exchange_of
+from harness._rerolls import to_retry
 from harness._rules import RuleSet
 from harness._session import UNFINISHED, Start
 from harness._thaw import thaw_cases
@@ -39,15 +40,9 @@ def is_settled(record: Record, retry: Sequence[str]) -> bool:
     for cell in record.cells:
         scores = [record.scores.get((each.label, cell)) for each in record.plan.rules]
         known = [score for score in scores if score is not None]
-        if len(known) < len(scores) or any(score.status in UNFINISHED for score in known) or _to_retry(known, retry):
+        if len(known) < len(scores) or any(score.status in UNFINISHED for score in known) or to_retry(known, retry):
             return False
     return True
-
-
-def _to_retry(scores: Sequence[Any], retry: Sequence[str]) -> bool:
-    """Whether a cell is unmeasured under every rule set, and for one of these statuses or reasons under some."""
-    unmeasured = bool(scores) and all(score.outcome == "unmeasured" for score in scores)
-    return unmeasured and any(name in (score.status, score.reason) for score in scores for name in retry)
 
 
 def laid_out_again(
@@ -116,7 +111,7 @@ def take_stock(
         scores = {(each.label, cell): record.scores.get((each.label, cell)) for each in rules}
         known = {place: score for place, score in scores.items() if score is not None}
         last = record.last(cell)
-        wanted = _to_retry(list(known.values()), retry)
+        wanted = to_retry(list(known.values()), retry)
         again += wanted
         whole = len(known) == len(rules) and not any(score.status in UNFINISHED for score in known.values())
         if whole and not wanted:

@@ -26,7 +26,11 @@ def resume(
     reason: Annotated[str, typer.Option(help="Why it may have moved; every later view of the run shows it.")] = "",
     retry_outcomes: Annotated[
         list[str] | None,
-        typer.Option(metavar="REASON", help="Ask these unmeasured cells again too, such as truncated; repeatable."),
+        typer.Option(
+            metavar="OUTCOME",
+            help="Ask these again too though they have an answer, such as refused, truncated or wrong; repeatable."
+            " Every figure then says how many were.",
+        ),
     ] = None,
     suite: Annotated[str, typer.Option(metavar="FOLDER", help="Where the suite lies now, if it was moved.")] = "",
     engine: Annotated[
@@ -72,7 +76,7 @@ def resume(
         given | parse_settings(setting or ()), stream, arm, options, max_cost, max_tokens_total,
     )  # fmt: skip
     try:
-        done = resume_job(job, db, progress)
+        done = resume_job(job, db, progress, say=tell)
     except RunMoved as refused:
         if as_json:
             emit_json({"run": refused.run, "refused": list(refused.moved)})
@@ -84,7 +88,7 @@ def resume(
             {
                 "run": finished.run, "status": finished.status, "planned": finished.planned, "asked": finished.asked,
                 "reused": finished.reused, "outcomes": outcomes, "notes": list(done.notes),
-                "spent": done.spent,
+                "spent": done.spent, **done.told,
             }
         )  # fmt: skip
     else:

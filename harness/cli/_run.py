@@ -94,6 +94,15 @@ def run(
             "--reuse/--no-reuse", help="Take over earlier answers to the very same requests of the same cells."
         ),
     ] = None,
+    reuse_outcomes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reuse-outcomes",
+            metavar="OUTCOME",
+            help="Take over only answers that came to this, such as correct or wrong, and ask for the others again;"
+            " repeatable. Every figure then says how many were asked again.",
+        ),
+    ] = None,
     gate: Annotated[
         bool, typer.Option("--gate", help="Then exit 1 when a bar isn't met, as `harness report --gate` does.")
     ] = False,
@@ -122,8 +131,8 @@ def run(
         Flags(
             suite, file, tuple(engine or ()), tuple(base_url or ()), tuple(prompt or ()), tuple(rules or ()),
             tuple(filters or ()), given | parse_settings(setting or ()), stream, epochs, limit, arm, name,
-            tuple(tag or ()), note, reuse, max_connections, max_retries, max_wait, timeout, max_cost or None,
-            max_tokens_total, prices or None,
+            tuple(tag or ()), note, reuse, tuple(reuse_outcomes or ()), max_connections, max_retries,
+            max_wait, timeout, max_cost or None, max_tokens_total, prices or None,
         )
     )  # fmt: skip
     for sentence in asked.notes:
@@ -151,12 +160,11 @@ def run(
             {
                 "run": finished.run, "status": finished.status, "planned": finished.planned, "asked": finished.asked,
                 "reused": finished.reused, "outcomes": outcomes, "spent": done.spent,
+                **({"takes_over": done.taken.as_json()} if done.taken else {}),
             }
         )  # fmt: skip
     else:
         show(done.report)
-    for sentence in done.taken.sentences() if done.taken else ():
-        tell(sentence)
     if finished.reason:
         tell(finished.reason)
     words(f"{db} did not exist; it was made." if done.created else f"Recorded in {db}.")

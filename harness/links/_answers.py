@@ -292,10 +292,17 @@ class AnswerLinks:
             return
         named = {name for each in asked for name in each or ()}
         scores = self.ledger.sql(_STOOD, (self.run, cell, seq)).fetchall()
+        if not scores and not self.moved:
+            # What was recorded and never scored is read by a resume, and not asked again.
+            reading = self._reading(cell, last)
+            if reading is not None and reading.status not in UNFINISHED:
+                self.finder.broken("request.again", seq, "asked again, what was", reading.status, last.ended,
+                                   "its score first", cell=cell)  # fmt: skip
+            return
         if not scores or any(status in UNFINISHED for _, status, _, _ in scores):
             return
-        unmeasured = all(outcome == "unmeasured" for outcome, *_ in scores)
-        if unmeasured and any(named & {status, reason} for _, status, reason, _ in scores):
+        free = all(outcome == "unmeasured" or outcome in named for outcome, *_ in scores)
+        if free and any(named & {outcome, status, reason} for outcome, status, reason, _ in scores):
             return
         at = max(at for at in self.resumes if at < seq)
         said = ", ".join(sorted({reason or outcome for outcome, _, reason, _ in scores}))

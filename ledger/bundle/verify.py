@@ -375,7 +375,7 @@ class Links:  # what events say of one another, as far as it is shown (BUNDLES, 
                     fits = not recorded and (e.kind == "request" or request and request.seq > last.seq)
                 if e.kind == "request":
                     fits = fits and (not request or answer or fault) and said.get("attempt", count) == count and not said.get("turn")
-                    fits = fits and (scored or not self.said(answer)) and {*scored.values()} <= {"unmeasured"}
+                    fits = fits and (scored or not self.said(answer)) and {*scored.values()} <= {"unmeasured", *(self.body_of(last) or {}).get("retry", ())}
                     count, request, answer, fault = count + 1, e, None, None
                 elif e.kind in ("response", "fault") and said.get("attempt", 0) is not None and not self.cause(e, "import"):
                     asked, cut = self.bodies.get(mine.seq, {}) if mine else {}, e.kind == "fault" and answer and answer.seq in e.causes
