@@ -50,7 +50,7 @@ def right(prompt: str) -> Answer:
 
 
 def wrong(prompt: str) -> Answer:
-    return Answer(json.dumps({"relations": []}))
+    return Answer(json.dumps({"proposals": []}))
 
 
 def refused(prompt: str) -> Answer:
@@ -215,7 +215,7 @@ def test_a_later_run_that_takes_over_a_rerolled_answer_keeps_the_mark(lab: Exper
         lab.resume(run, "--retry-outcomes", "refused")
         # Of the two answers to the first case, the newest run's own is the refusal that it took over.
         assert marks(lab, early) == {""}
-        lab.ledger("supersede", early, "--category", "operator", "--reason", "an early copy")
+        lab.ledger("supersede", early, "--no-successor", "--category", "operator", "--reason", "an early copy")
         later = asked(lab, server, "--reuse")["run"]
     assert marks(lab, later) == {AGAIN}
 

@@ -179,11 +179,12 @@ def test_errors_are_asked_again_with_the_next_attempt_and_outcomes_are_not(lab: 
         assert lab.resume()["asked"] == 0
         assert len(server.requests) == 8
         held = len(lab.events())
-        assert lab.resume("--retry-outcomes", "no-such-reason")["asked"] == 0
+        assert "expected an outcome" in lab.resume("--retry-outcomes", "no-such-reason", expect=2)["errors"]
+        assert lab.resume("--retry-outcomes", "refused")["asked"] == 0
         assert len(lab.events()) == held
         assert lab.resume("--retry-outcomes", "truncated")["asked"] == 1
         assert len(server.requests) == 9
-        assert "measured" in lab.resume("--retry-outcomes", "incorrect", expect=2)["errors"]
+        assert "correct is no outcome" in lab.resume("--retry-outcomes", "correct", expect=2)["errors"]
     assert first["run"] == done["run"]
     attempts = lab.rows("SELECT cell, attempt FROM attempts WHERE attempt > 0 ORDER BY cell")
     assert [(row["cell"], row["attempt"]) for row in attempts] == [(2, 1), (3, 1), (6, 1)]
