@@ -25,7 +25,8 @@ _TURNS = "probe/1: one user message"
 
 @dataclass(frozen=True)
 class Probed:
-    """What the probe found. `value` is the answer, the partial text when truncated, the refusal when refused."""
+    """What the probe found. `value` is the answer, the partial text when truncated, the refusal when refused;
+    `partial` is text that came beside what failed, which is no answer."""
 
     run: str
     reading: Reading
@@ -42,6 +43,7 @@ class Probed:
             "reason": reading.reason,
             "domain": str(reading.domain),
             "value": json.loads(reading.value) if reading.value is not None else None,
+            "partial": reading.text if "partial_text" in reading.flags else None,
             "retry": reading.retry,
             "flags": list(reading.flags),
             "http_status": self.http_status,

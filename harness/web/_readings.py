@@ -103,6 +103,11 @@ class Heard:
         return len(self.pieces) == 1 and self.pieces[0].end >= self.length
 
     @property
+    def partial(self) -> bool:
+        """Whether the text came beside what failed."""
+        return any(each.parsed is not None and "partial_text" in each.parsed.flags for each in self.readings)
+
+    @property
     def reasoning_whole(self) -> bool:
         """Whether all of the reasoning is drawn."""
         return not self.reasoning or self.reasoning[-1].end >= self.reasoning_length

@@ -97,6 +97,18 @@ def test_a_stream_is_shown_as_it_came_and_its_text_put_together(db: Path) -> Non
     assert "data: [DONE]" in page.text
 
 
+def test_text_beside_a_filter_an_error_or_a_cut_is_shown_as_partial_and_is_never_scored(db: Path) -> None:
+    failed = {"choices": [{"index": 0, "finish_reason": "error", "message": {"content": "half an answer"}}]}
+    data = json.dumps(openai_answer("half an answer")).encode()
+    for sent in (
+        json_reply(openai_answer("half an answer", "content_filter")), json_reply(failed),
+        cut_reply(data, len(data) + 9),
+    ):  # fmt: skip
+        page = cell(db, asked(db, sent))
+        assert "It is partial : it came beside an error" in page.text and "half an answer" in page.text
+        assert page.marked("read") == [] and "unmeasured" in page.text
+
+
 def test_a_reply_that_was_cut_says_so_with_what_had_come_and_why(db: Path) -> None:
     data = json.dumps(openai_answer(ANSWER)).encode()
     page = cell(db, asked(db, cut_reply(data[:-30], len(data))))
