@@ -56,8 +56,9 @@ _BULLET: Final = re.compile(
 _AHEAD: Final = re.compile("[\u00bf\u00a1]|\u2026(?=[^\\W\\d_])|[,;:](?=\\s)")
 _STOPS: Final = ".,;\u3002\u3001\uff61\uff64\u0964\u0965\u06d4\u060c\u061b"
 
-_ELLIPSIS: Final = re.compile("\\.{3,}|\u2026+")
-_INNER: Final = re.compile(r"(?<=[\[({]) | (?=[\])}])")
+# At the beginning it is left: ...args isn't args.
+_ELLIPSIS: Final = re.compile("(?<=.)(?:\\.{3,}|\u2026+)")
+_INNER: Final = re.compile(r"(?<=[\[({]) | (?=[\])},;])")
 _OPERATOR: Final = re.compile("(?<=\\S) ([=+*/<>^\u2264\u2265\u2260\u00d7\u00f7\u00b7]|==|<=|>=|!=) (?=\\S)")
 _MINUS: Final = re.compile(
     r"(?<=[\d)\]}]) - (?=[\d(\[{])|(?<=(?<![^\W_])[^\W\d_]) - (?=\d)|(?<=\d) - (?=[^\W\d_](?![^\W_]))"
@@ -184,7 +185,7 @@ def _unwrapped(text: str) -> str:
     lone = _LONE.fullmatch(text)
     if lone is not None:
         return lone[1]
-    if text[:1] in ("\\", "$"):
+    if text[:1] in ("\\", "$") or _FRACTION.fullmatch(text):
         return _without_tex(text)
     return text
 

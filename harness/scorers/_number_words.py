@@ -85,7 +85,7 @@ _SPACED_BEHIND: Final = re.compile(
     re.IGNORECASE,
 )
 _SPACED_AHEAD: Final = re.compile(
-    r"(?<![^\W_])(?:"
+    r"(?<![A-Za-z\u00c0-\u024f\u0400-\u04ff\u0600-\u06ff\u0900-\u097f\u1e00-\u1eff])(?:"
     + _any(
         "menos más_de mas_de menos_de al_menos por_lo_menos como_mínimo como_máximo a_lo_sumo raíz_de hasta moins",
         "plus_de moins_de au_moins au_plus plus_que moins_que racine_de racine_carrée_de jusqu'à négatif mindestens",
@@ -140,12 +140,16 @@ COPULAS: Final = re.compile(
 def changes_behind(text: str, at: int) -> bool:
     """Whether what stands behind text[:at], the end of a number, makes it another or bounds it."""
     behind = unicodedata.normalize("NFC", text[at : at + _REACH])
+    if not behind.lstrip(" \t\u00a0\u202f\u2009")[:1].isalpha():
+        return False
     return _UNSPACED_BEHIND.match(behind) is not None or _SPACED_BEHIND.match(behind) is not None
 
 
 def changes_ahead(text: str, at: int) -> bool:
     """Whether what stands ahead of text[at:], the beginning of a number, makes it another or bounds it."""
     ahead = unicodedata.normalize("NFC", text[max(0, at - _REACH) : at])
+    if not any(map(str.isalpha, ahead)):
+        return False
     return _UNSPACED_AHEAD.search(ahead) is not None or _SPACED_AHEAD.search(ahead) is not None
 
 

@@ -182,3 +182,49 @@ def test_a_label_takes_a_time_that_grows_with_the_text_and_no_more(text: str) ->
     started = time.process_time()
     label(text)
     assert time.process_time() - started < 10
+
+
+DECIDES = (
+    ("[0, 1]", "(0, 1)"), ("{0,1}", "[0,1]"), ("<0,1>", "(0,1)"), ("[x]", "x"), ("{x}", "x"), ("(1 2 3)", "1 2 3"),
+    ("(a,)", "a"), ("5!", "5"), ("5!!", "5!"), ("n!", "n"), ("(n+1)!", "(n+1)"), ("５！", "5"), ("my_name", "myname"),
+    ("_private", "private"), ("__init__", "init"), ("__init__", "_init_"), ("__ALL__", "ALL"), ("±5", "5"),
+    ("- x", "x"), ("- infinity", "infinity"), ("a*b", "ab"), ("**kwargs", "kwargs"), ("2**3", "23"), ("~5", "5"),
+    ("x^2", "x2"), ("10⁶", "106"), ("|x|", "x"), ("#include", "include"), ("≤5", "<5"), ("50‰", "50%"), ("5$", "5"),
+    ("5'", "5"), ("f'", "f"), ("f''", "f'"), ("5°", "5"), ("1,000", "1000"), ("½", "12"), ("①", "1"), ("が", "か"),
+    ("0.333...", "0.333"), ("1, 2, ...", "1, 2"), ("C:", "C"), (":foo", "foo"), ("../x", "/x"), ("...args", "args"),
+    ("i--", "i"), ("(1, 234)", "(1,234)"), ("2, 5", "2,5"), ("1\\frac{1}{2}", "11/2"), ("**", "*"), ("Nf3!", "Nf3"),
+    ("(2,5)", "(2;5)"), ("]0,1[", "[0,1]"), ("f(x)", "f[x]"), ("~~Paris~~", "Paris"), ("$x", "x"), ("a b", "ab"),
+)  # fmt: skip
+SPELT = (
+    ("(2, 5)", "(2,5)"), ("[ 2 , 5 ]", "[2,5]"), ("（２，５）", "(2,5)"), ("x = 3", "x=3"), ("50 %", "50%"),
+    ("50\\%", "50%"), ("50％", "50%"), ("−5", "-5"), ("**5!**", "5!"), ("5!.", "5!"), ("$5!$", "5!"),
+    ("`__init__`", "__init__"), ("\\_\\_init\\_\\_", "__init__"), ("my\\_name", "my_name"), ("$x^{2}$", "x^2"),
+    ("$\\boxed{(2,5)}$", "(2,5)"), ("\\[x^2\\]", "x^2"), ("$-\\frac{3}{4}$", "-3/4"), ("$\\{1,2\\}$", "{1,2}"),
+    ("$\\left(2,5\\right)$", "(2,5)"), ("$60^\\circ$", "60°"), ("f′", "f'"), ("٤٢", "42"), ("ｶﾀｶﾅ", "カタカナ"),
+    ("**Paris**, France", "Paris, France"), ("__Paris__", "Paris"), ("(B)", "B"), ("1, 2, …", "1, 2, ..."),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), DECIDES)
+def test_what_decides_a_meaning_is_never_taken_away(one: str, other: str) -> None:
+    assert label(one) and label(other)
+    assert label(one) != label(other)
+
+
+@pytest.mark.parametrize(("one", "other"), SPELT)
+def test_another_spelling_of_an_answer_has_its_form(one: str, other: str) -> None:
+    assert label(one) == label(other) != ""
+
+
+DRESSES = (
+    "{}", " {}\n", "**{}**", "*{}*", "`{}`", "\u201c{}\u201d", "\u300c{}\u300d", "{}.", "**{}.**", "\\boxed{{{}}}",
+    "\u200b{}",
+)  # fmt: skip
+ANSWERS = st.sampled_from(sorted({each for pair in DECIDES for each in pair if not set(each) & set("*_`~$-#.\\")}))
+
+
+@given(ANSWERS, ANSWERS, st.sampled_from(DRESSES), st.sampled_from(DRESSES))
+def test_in_any_dress_an_answer_matches_itself_and_no_other(one: str, other: str, mine: str, theirs: str) -> None:
+    assert matches(LABEL, mine.format(one), theirs.format(one))
+    if label(one) != label(other):
+        assert not matches(LABEL, mine.format(one), theirs.format(other))
