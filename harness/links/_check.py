@@ -18,6 +18,7 @@ from harness.links._ends import check_closes, check_tallies
 from harness.links._freezes import Freezes
 from harness.links._imports import check_imports
 from harness.links._looked_up import check_lookups
+from harness.links._marked import check_chosen
 from harness.links._plans import PlanLinks
 from harness.links._requests import RequestLinks
 from harness.links._resumes import check_resumes
@@ -111,6 +112,7 @@ class _Run:
         check_lookups(self.ledger, self.run, (self.seq, self.plan), self.causes, self.finder)
         check_accepts(self.ledger, self.run, (self.seq, self.plan), self.finder)
         check_resumes(self.ledger, self.run, (self.seq, self.plan), self.finder)
+        check_chosen(self.ledger, self.run, (self.seq, self.plan), self.finder)
         check_graded(self.ledger, self.run, (self.seq, self.plan), planned.kept or (), self.finder)
         if self.plan.via == "import":
             check_imports(self.ledger, self.run, self.plan, cells, self.finder)

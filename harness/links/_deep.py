@@ -9,6 +9,7 @@ from harness.links._check import check_links
 from harness.links._claims import check_labels, check_reports
 from harness.links._decided import check_gates
 from harness.links._freezes import Freezes
+from harness.links._marked import check_marks
 from harness.links._said import check_said
 from ledger import DeepCheck, Ledger
 
@@ -71,6 +72,8 @@ def _links(ledger: Ledger, frozen: Freezes) -> tuple[list[Broken], list[str], bo
     check_reports(ledger, frozen.finder, lambda report: report.run not in bare)
     check_labels(ledger, frozen.finder)
     check_gates(ledger, frozen.finder)
+    check_marks(ledger, frozen.finder)
     check_said(ledger, frozen.finder)
     broken.update(dict.fromkeys(frozen.finder.found))
+    not_held.update(frozen.finder.not_held)
     return sorted(broken, key=lambda each: each.event), list(not_held), not bare

@@ -186,6 +186,26 @@ def retried(lab: Lab) -> None:
         lab.call("harness", "resume", "latest", "--retry-outcomes", "truncated")
 
 
+def rerolled(lab: Lab) -> None:
+    """Wrong answers were asked for again, by a resume and by a run that took the right ones over; then reported."""
+    wrong = ["Elbe", "Oder"]
+
+    def answer(prompt: str) -> Answer:
+        river = next((each for each in wrong if each in prompt), None)
+        if river is None:
+            return ferryman(prompt)
+        wrong.remove(river)
+        return Answer("Nowhere")
+
+    with model_server(answer) as server:
+        lab.run(server)
+        lab.call("harness", "resume", "latest", "--retry-outcomes", "wrong")
+        lab.run(server, "--reuse-outcomes", "correct")
+    first, second = (run for (run,) in rows_of(lab.db, "SELECT run FROM events WHERE kind = 'plan' ORDER BY seq"))
+    lab.call("harness", "report", second, "-o", lab.folder / "report.md")
+    lab.call("harness", "gate", second, "--against", first, "--margin", "90pp")
+
+
 def accepted(lab: Lab) -> None:
     """The server moved house in the middle, and a person accepted it."""
     with model_server(lambda prompt: Answer(status=500, body=b"{}") if "Po " in prompt else ferryman(prompt)) as server:
@@ -233,7 +253,7 @@ BASES: Mapping[str, Callable[[Lab], None]] = {
     make.__name__: make
     for make in (
         plain, resumed, filtered, armed, reused, judged, labelled, imported, redacted, decided, probed, rescored,
-        priced, foreign, looked_up, retried, accepted, signed, reviewed,
+        priced, foreign, looked_up, retried, rerolled, accepted, signed, reviewed,
     )
 }  # fmt: skip
 

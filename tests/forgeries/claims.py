@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.forgeries.meaning import run_of
 from tests.forgeries.retold import Fact, Retold
 from tests.forgeries.table import forgery
@@ -49,6 +51,38 @@ def report_with_a_better_figure(story: Retold) -> Pair:
     figure = next(each for each in report["figures"] if each.get("k") == 3)
     figure.update(k=5, rate=5 / 6)
     return report, story.by(figure["tally"])
+
+
+@forgery("report.marks", "rerolled")
+def report_without_its_mark(story: Retold) -> Pair:
+    """The event of a report leaves out that cells were asked again although they had an answer."""
+    report = story.one("report")
+    assert all("were asked again" in each.pop("marks") for each in report["figures"] if "metric" in each)
+    return report, story.last("score", report["run"])
+
+
+@forgery("gate.marks", "rerolled")
+def gate_without_its_mark(story: Retold) -> Pair:
+    """A gate's results say that nothing of the run was asked again."""
+    gate = story.one("gate")
+    for each in gate["results"]:
+        assert "were asked again" in each["marks"]
+        each["marks"] = ""
+    return gate, story.last("score", gate["run"])
+
+
+@forgery("reuse.all", "rerolled")
+def chosen_without_a_word(story: Retold) -> Pair:
+    """A plan doesn't say that the run took over only right answers, and asked for the wrong ones again."""
+    plan = story.last("plan")
+    given = json.loads(plan["given"])
+    assert given.pop("reuse_outcomes") == ["correct"]
+    plan["given"] = json.dumps(given)
+    asked = story.all("request", plan.run)[0].cell
+    first = story.all("plan")[0].run
+    identity = story.one("cell", plan.run, asked)["identity"]
+    cell = next(each.cell for each in story.all("cell", first) if each["identity"] == identity)
+    return plan, story.last("response", first, cell)
 
 
 @forgery("report.digest", "decided")
