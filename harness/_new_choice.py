@@ -130,7 +130,7 @@ def _named(each: Made, field: str, form: str, given: Mapping[str, str]) -> froze
     for index, (letter, text) in enumerate(pairs):
         answer: JSON = {"letter": str(letter), "text": text, "index": index}
         held = scorer.score(answer, Confirmed(), each.gold, rules)
-        if held is not None and held[0]["correct"]:
+        if isinstance(held, tuple) and held[0]["correct"]:
             found.add(index)
     return frozenset(found)
 

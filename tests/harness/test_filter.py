@@ -136,9 +136,7 @@ def test_below_and_not_below_part_the_numbers(value: int, limit: int) -> None:
 def test_white_space_that_a_value_may_have_is_never_trimmed_without_a_word(text: str) -> None:
     with pytest.raises(UsageError, match="begins or ends with white space") as caught:
         read_filters([text])
-    advised = [
-        each for each in re.findall(r"(meta\.k(?:!=|=|~)(?:\"[^\"]*\"|\w+))", str(caught.value).partition(";")[2])
-    ]
+    advised = re.findall(r"meta\.k(?:!=|=|~)(?:\"[^\"]*\"|\w+)", str(caught.value).partition(";")[2])
     kept, bare = (read_filters([each])[0].value for each in advised)
     assert (kept.strip(), bare) == ("law", "law") and kept != bare
 

@@ -1,6 +1,6 @@
 """includes: the gold stands in the answer, as whole words. With a closed set of labels, an answer that names two is a
-tie: an outcome of its own, and never a hit. In a script without spaces, what may be a part of a longer word is neither
-hit nor miss.
+tie, and ambiguous as in every scorer. In a script without spaces, what may be a part of a longer word is neither hit
+nor miss.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from harness.scorers import Mention, Word, find_phrases, formulas, has_words, ma
 from harness.suites._registry import Answer, Confirmed
 from harness.suites.manifest._golds import gold_texts, shown
 from harness.suites.manifest._options import Option, texts
-from harness.suites.manifest._scorer import CORRECT, Scorer, Tally, Unclear, primary, rate
+from harness.suites.manifest._scorer import CORRECT, Scorer, Tally, Unclear, primary
 from harness.suites.manifest._where import Fault, Region, Taken, check_place, place_options, regions, sole, taken
 
 __all__ = ["INCLUDES"]
@@ -27,6 +27,8 @@ def _answer(value: JSON, _: JSON, options: Mapping[str, Any]) -> Answer:
 
     def read(region: Region) -> Taken | Fault:
         text = region.slice
+        if len({each.phrase for each in _mentions(text, options["labels"]) if each.sure}) > 1:
+            return "two_candidates"
         return Taken(text, (tuple(_forms(words(text))), _brackets(text)), region) if text else "no_answer"
 
     one = sole(places, read)
@@ -83,13 +85,11 @@ def _score(answer: JSON, _: Confirmed, gold: JSON, options: Mapping[str, Any]) -
     labels: Sequence[str] = options["labels"]
     mentions = _mentions(text, labels)
     named = {each.phrase for each in mentions if each.sure}
-    if len(named) > 1:
-        return {"correct": 0, "tie": 1}, "tie"
     if any(each.phrase not in named for each in mentions):
         return "word_unclear"
     wanted = [_forms(words(each)) for each in golds]
     hit = any(_forms(words(labels[index])) in wanted for index in named)
-    return {"correct": int(hit), "tie": 0}, "hit" if hit else "miss" if named else "none_named"
+    return {"correct": int(hit)}, "hit" if hit else "miss" if named else "none_named"
 
 
 def _mentions(text: str, wanted: Sequence[str]) -> list[Mention]:
@@ -103,21 +103,19 @@ INCLUDES = Scorer(
     about="the gold stands in the answer as whole words",
     options=(
         *place_options("whole", "first_line", "last_line", "after", "field"),
-        Option("labels", (), texts, "a closed set of labels: an answer that names two of them is a tie"),
+        Option("labels", (), texts, "a closed set of labels: an answer that names two of them is ambiguous"),
     ),
-    metrics=(CORRECT, rate("tie", higher_is_better=False)),
+    metrics=(CORRECT,),
     primary=primary(every="correct"),
     verdicts=MappingProxyType(
         {
             "hit": "the gold stands in the answer, and no other label",
             "miss": "the gold doesn't; another label may",
             "none_named": "the answer names none of the labels",
-            "tie": "the answer names two labels or more; never a hit",
         }
     ),
     answer=_answer,
     check_gold=_check_gold,
     score=_score,
     fit=_fit,
-    unless=MappingProxyType({"tie": ("labels", ())}),
 )

@@ -103,11 +103,11 @@ def test_a_tolerance_alone_is_named(ledger: Ledger, tmp_path: Path) -> None:
     assert found == {(1, "correct"): "score: tolerance", (2, "correct"): "parse: score.units"}
 
 
-def test_labels_bring_their_metric_and_make_a_tie_of_a_hit(ledger: Ledger, tmp_path: Path) -> None:
+def test_labels_make_a_tie_of_a_hit(ledger: Ledger, tmp_path: Path) -> None:
     new = 'scorer = "includes"\nlabels = ["yes", "no"]'
     cases = [("a", "yes"), ("b", "no"), ("c", "no")]
     found = flips(ledger, tmp_path, 'scorer = "includes"', new, ["yes or no", "no", "yes"], cases=cases)
-    assert found == {(1, "correct"): "score: labels"}
+    assert found == {(1, "correct"): "parse: score.labels"}
 
 
 def test_a_tier_that_is_not_accepted_any_more_is_a_switch_of_confirming(ledger: Ledger, tmp_path: Path) -> None:
