@@ -18,7 +18,7 @@ CROSS JOIN json_each((
     WITH answered AS (
       SELECT counted.cell AS cell, counted.candidate AS candidate, evidence.seq AS evidence, evidence.kind AS kind
       FROM planned_cells AS counted
-      CROSS JOIN events AS evidence ON evidence.seq = (
+      LEFT JOIN events AS evidence ON evidence.seq = (
         SELECT max(+came.seq) FROM events AS came
         WHERE came.run = plan.run AND came.kind IN ('response', 'reuse', 'import') AND came.cell = counted.cell)
       WHERE counted.run = plan.run AND counted.counts
@@ -27,13 +27,16 @@ CROSS JOIN json_each((
       SELECT answered.*, parse.body AS body
       FROM answered
       CROSS JOIN events AS parse ON parse.run = plan.run AND parse.kind = 'parse' AND parse.cell = answered.cell
-        AND +parse.seq > answered.evidence
+        AND +parse.seq > coalesce(answered.evidence, 0)
       WHERE parse.body ->> '$.status' <> 'error'
     )
     SELECT DISTINCT told.cell AS cell, told.candidate AS candidate, what.key AS what, name.value AS name
     FROM told
     CROSS JOIN json_each(json_patch(
-      coalesce(told.body -> '$.served', json_object('model', json_array(told.body ->> '$.model'))),
+      CASE json_type(told.body, '$.served')
+        WHEN 'object' THEN told.body -> '$.served'
+        ELSE json_object('model', json_array(told.body ->> '$.model'))
+      END,
       coalesce((
         SELECT json_object('tools', json_array(coalesce(request.body ->> '$.tools', 'none')))
         FROM events AS response
