@@ -82,6 +82,8 @@ def _others(wanted: Wanted, table: Table) -> Iterator[Wanted]:
                     yield replace(wanted, columns=replace(columns, gold_split=split), empty_gold=True)
     for score in {"includes": ("exact",), "json": ("exact",), "exact": ("json",)}.get(wanted.score, ()):
         yield replace(wanted, score=score, settings=())
+    if wanted.score == "includes":
+        yield replace(wanted, score="exact", settings=("normalise=text",))
 
 
 def _settings(wanted: Wanted) -> Iterator[str]:

@@ -85,6 +85,8 @@ REFUSED = (
     Refused("numbers and codes", "q,a\nx,1.50\ny,007\n", ASK, "line 2 has the number '1.50' and line 3 '007'", 2),
     Refused("numbers and codes of a field", "q,a,b\nx,1.50,n\ny,007,m\n", "--input q --gold a --gold b --score json",
             "line 2 has the number '1.50' and line 3 '007'", 2),
+    Refused("a gold of includes without a word", rows({"q": "x", "a": "北京"}, {"q": "y", "a": "..."}),
+            f"{ASK} --score includes", "has no words", file="t.jsonl"),
     Refused("a script without blanks", rows({"q": "?", "a": "ราคา"}), f"{ASK} --score includes", "", file="t.jsonl"),
 )  # fmt: skip
 

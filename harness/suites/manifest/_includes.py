@@ -55,7 +55,7 @@ def _fit(options: dict[str, Any]) -> None:
             raise ValueError(f"labels: {before!r} and {each!r} are the same words")
 
 
-_NO_WORDS = "has no words that could be looked for; use exact or regex"
+_NO_WORDS = 'has no words that could be looked for; exact or regex with normalise = "text" can compare it'
 
 
 def _check_gold(_: JSON, gold: JSON, options: Mapping[str, Any]) -> str | None:
