@@ -62,6 +62,10 @@ class ChoiceRead:
     end: int
 
 
+_AROUND_LETTERS = "()[]{}:.,; "
+"""What may stand around a letter that is an answer: an option's words "C:" are read as its letter too."""
+
+
 def clashing(options: Sequence[OptionText], by: Named = "both") -> tuple[int, int] | None:
     """Two options that an answer could not tell apart: their words are the same, or (unless `by` says that only one of
     the two counts) the words of one are the letter of the other. None where there are none such.
@@ -76,8 +80,9 @@ def clashing(options: Sequence[OptionText], by: Named = "both") -> tuple[int, in
             return forms[form], index
     if by == "both":
         for form, index in forms.items():
-            if letters.get(form, index) != index:
-                return index, letters[form]
+            letter = form.strip(_AROUND_LETTERS)
+            if letters.get(letter, index) != index:
+                return index, letters[letter]
     return None
 
 

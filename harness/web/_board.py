@@ -14,6 +14,7 @@ from harness._report_document import interval_heading
 from harness.web._facts import RunCells
 from harness.web._quote import select
 from harness.web._words import anchor, flag_words, intervals, outcome_bar, reason_words
+from ledger import printable
 from ledger.web import Figure, View, cli, sql
 
 __all__ = ["Board", "boards", "failures", "flags", "outcome_rows"]
@@ -75,7 +76,7 @@ def _row(view: View, run: str, at: int, row: Row) -> Row:
     place = {name: row[name] for name in ("candidate", "rules", "metric")}
     missing = sql(select("planned - n", "scoreboard", run=run, **place), left)
     said = ["tainted"] if row["tainted"] else []
-    said += [each for each in (held_words(row), mark_words(row)) if each]
+    said += [each for each in (held_words(row), printable(mark_words(row))) if each]
     return {
         "metric": row["metric"], "primary": row["is_primary"], "candidate": row["candidate"], "kind": row["kind"],
         "measured": bool(row["n"]), "k": cells(figure("k"), "1"), "n": cells(figure("n"), ""),

@@ -11,7 +11,7 @@ from harness._clusters import clustered_intervals
 from harness._contradicted import held_words
 from harness._errors import HarnessError
 from harness._report_data import lead
-from ledger import Ledger, over_views
+from ledger import Ledger, over_views, printable
 from ledger.web import Headline, View, cli
 
 __all__ = ["headlines"]
@@ -45,7 +45,7 @@ def headlines(view: View, run: str) -> Sequence[Headline]:
                 source.at(f"{place}/n", row["n"]), source.at(f"{place}/rate", row["rate"], "percent"),
                 source.at(f"{place}/interval_low", row["interval_low"], "percent"),
                 source.at(f"{place}/interval_high", row["interval_high"], "percent"),
-                "; ".join(filter(None, (held_words(row), mark_words(row)))),
+                "; ".join(filter(None, (held_words(row), printable(mark_words(row))))),
             )
         )  # fmt: skip
     return found

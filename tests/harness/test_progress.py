@@ -199,7 +199,8 @@ def test_log_json_may_be_asked_for_by_the_environment_and_for_a_resume(tmp_path:
         resume = ["resume", "--db", tmp_path / "ledger.db", "--log-json"]
         done = finished("harness", resume, cwd=tmp_path, environ=environ())
     assert done.returncode == 0
-    started = events(done.stderr)[0]
+    kept, started = events(done.stderr)[:2]
+    assert (kept["event"], started["event"]) == ("note", "started"), "what is kept is told before anything is asked"
     assert (started["planned"], started["done"]) == (6, 2)
 
 

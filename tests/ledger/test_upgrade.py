@@ -91,7 +91,7 @@ def test_a_ledger_of_an_older_release_verifies_before_and_after_and_gets_this_on
     assert (verify(path).verdict, verify(path).notes) == ("CONSISTENT", ())
     with closing(sqlite3.connect(path)) as connection:
         names = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'view'")}
-        assert "planned_cells" not in names, "an older release lacks a view of this one"
+        assert "answer_marks" not in names, "an older release lacks a view of this one"
     done = upgrade(path)
     assert (done.before, done.release, done.altered) == (older, RELEASE, False)
     assert done.event is not None

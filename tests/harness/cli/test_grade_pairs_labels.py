@@ -34,7 +34,10 @@ def test_against_prints_the_pairs_and_its_json_has_them_too(bench: Bench, capsys
     with model_server(lambda prompt: Answer('{"winner": "first"}')) as server:
         harness("grade", a, "--against", b, *asking(server, bench))
         shown = capsys.readouterr()
-        assert "Pairs: openai/inspector under pair@" in " ".join(shown.out.split()) and "inconsistent" in shown.out
+        said = " ".join(shown.out.split())
+        assert (
+            "What the suite says of openai/inspector under pair@" in said and "Pairs" in said and "inconsistent" in said
+        )
         assert "2 pairs are of two identical texts" in shown.err
         harness("grade", a, "--against", b, *asking(server, bench), "--json")
     found = json.loads(capsys.readouterr().out)

@@ -23,7 +23,7 @@ _HEX = re.compile(rb"[0-9a-f]{8,}")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/]{43}=")
 # A body of `parse` as this release writes it: everything in it but the value can be known.
 _PARSED = (
-    '{{"domain":"","flags":[],"model":"scripted-1","reason":"","rules":"{rules}","schema":1,"span":[[0,4]],"stage":"",'
+    '{{"domain":"","flags":[],"model":"scripted-1","reason":"","rules":"{rules}","schema":2,"served":{{"model":["scripted-1"]}},"span":[[0,4]],"stage":"",'
     '"status":"parsed","stop":"stop","usage":{{"completion_tokens":5,"prompt_tokens":7,"total_tokens":12}},'
     '"value":"\\"{guess}\\""}}'
 )

@@ -19,15 +19,17 @@ from tests.ledger.bundle.bundled import Bundled, bundled
 from tests.ledger.bundle.edited import READERS, Parts, Said
 
 DERIVED = frozenset({
-    "accepted-what-never-stood", "accepted-what-nobody-may", "answer-that-no-file-has", "asked-in-other-bytes",
+    "accepted-what-never-stood", "accepted-what-nobody-may", "answer-that-no-file-has", "answered-by-another-build",
+    "asked-in-other-bytes", "chosen-without-a-word",
     "cheaper-than-the-list", "confirmed-out-of-nothing", "foreign-cases-retold", "lookup-for-nobody",
     "metric-of-no-importance", "notes-of-another-reviewer", "other-weights", "prices-that-are-a-prompt",
     "resumed-for-something-else", "resumed-with-more-accepted", "resumed-without-accepting", "server-told-otherwise",
     "waited-for-another-reason", "waited-for-what-was-asked",
 })  # fmt: skip
 """What the package alone can tell, since it derives again: the page that a bundle carries knows no scorer, no rule
-file, no price list and no form of imports, nor how bytes of a request are laid out, what a server told of itself, what
-a person accepted, and which fields are people's. docs/LINKS.md says of every link who holds it."""
+file, no price list and no form of imports, nor how bytes of a request are laid out, what a server told of itself, which
+earlier answers a run could have taken over, what a person accepted, and which fields are people's. docs/LINKS.md says
+of every link who holds it."""
 
 
 @pytest.fixture(scope="module")
