@@ -163,7 +163,8 @@ def _units(made: Sequence[Made]) -> Sequence[str]:
         for gold in scalars(each.gold):
             found = _AROUND.fullmatch(gold) if isinstance(gold, str) else None
             beside.update(part for part in (found[1], found[3]) if part) if found else None
-    return tuple(beside) if len(beside) == 1 else ()
+    # What has digits is no unit: 1/2.
+    return tuple(beside) if len(beside) == 1 and not any(map(str.isdecimal, "".join(beside))) else ()
 
 
 def _read(tried: Wanted, made: Sequence[Made]) -> tuple[Any, ...] | None:

@@ -104,10 +104,10 @@ def _kind(value: JSON, *, typed: bool) -> Kind:
         return "other"
     if isinstance(value, int | Decimal):
         return "number"
-    if typed:
-        return "text"
     bare = value.strip()
-    return "code" if _CODE.fullmatch(bare) else "number" if _NUMBER.fullmatch(bare) else "text"
+    if _CODE.fullmatch(bare):
+        return "code"
+    return "number" if not typed and _NUMBER.fullmatch(bare) else "text"
 
 
 def _digits(gold: Gold) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["new"]
 
 _MOST_SHOWN = 20
+
+
+def _settings(given: list[str] | None) -> list[str]:
+    """What was typed, or else the lines of HARNESS_NEW_SET: typer itself would part them at every blank."""
+    return given or [line for line in os.environ.get("HARNESS_NEW_SET", "").split("\n") if line.strip()]
 
 
 def new(
@@ -61,7 +67,13 @@ def new(
     ] = False,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="OPTION=VALUE", help="An option of the scorer (docs/scorers); repeatable."),
+        typer.Option(
+            "--set",
+            metavar="OPTION=VALUE",
+            help="An option of the scorer (docs/scorers); repeatable. In the variable HARNESS_NEW_SET, one a line.",
+            allow_from_autoenv=False,
+            callback=_settings,
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> int:

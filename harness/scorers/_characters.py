@@ -12,6 +12,7 @@ __all__ = [
     "INVISIBLE",
     "MINUSES",
     "SINGLE_QUOTES",
+    "ascii_digits",
     "is_mark",
     "is_unspaced",
     "narrow",
@@ -97,3 +98,10 @@ def plain_digits(text: str, *, marks: bool = True) -> str:
     (zero,) = zeros
     table = {zero + digit: 0x30 + digit for digit in range(10)}
     return text.translate({**table, 0x066B: 0x2E} if marks and zero in (0x0660, 0x06F0) else table)
+
+
+def ascii_digits(text: str) -> str:
+    """`text` with every decimal digit, of whatever script, as ASCII's; as long as it was."""
+    if text.isascii():
+        return text
+    return text.translate({ord(each): 0x30 + unicodedata.decimal(each) for each in set(text) if each.isdecimal()})

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from harness.scorers._characters import plain
+from harness.scorers._characters import ascii_digits, plain
 from harness.scorers._decisive import formulas, marks_fit
 from harness.scorers._denials import Denied, asked, denies
 from harness.scorers._leads import LEAD, TAIL
-from harness.scorers._letters import Lettered, lettered, references
+from harness.scorers._letters import NUMBERED, Lettered, lettered, references
 from harness.scorers._normal import label
 from harness.scorers._region import without_space
 from harness.scorers._scripts import is_unspaced, script_of
@@ -36,6 +36,8 @@ _TEX: Final = re.compile(
 )
 # What makes another name of a letter that it touches: C++, C#, an accent.
 _JOINED: Final = re.compile(r"[+#\u0300-\u036f]")
+# What makes another number of a number of an option.
+_MEASURED: Final = re.compile("[%\u2030\u00b0^!]")
 _LAYERS: Final = 8
 _REACH: Final = 60
 _OPEN: Final = "([{\"'*_`\u201c\u2018\u3010\u300c\u300e\u3014\u00ab\u201e "
@@ -73,7 +75,7 @@ def clashing(options: Sequence[OptionText], by: Named = "both") -> tuple[int, in
     forms: dict[str, int] = {}
     letters: dict[str, int] = {}
     for index, option in enumerate(options):
-        letter, form = option.letter.casefold(), label(option.text)
+        letter, form = ascii_digits(option.letter).casefold(), label(option.text)
         if by != "text" and letters.setdefault(letter, index) != index:
             return letters[letter], index
         if by != "letter" and form and forms.setdefault(form, index) != index:
@@ -93,7 +95,7 @@ def read_choice(
     "Answer: B", "The answer is (B)", "Option B", "\u7b54\u6848\u662fB".
     """
     start, end = without_space(text, start, len(text) if end is None else end)
-    inner: str | None = plain(text[start:end])
+    inner: str | None = _folded(text[start:end])
     phrases = [words(option.text) if by != "letter" else [] for option in options]
     for _ in range(_LAYERS):
         named = set(_whole(inner, options, by))
@@ -136,6 +138,10 @@ def find_choice(
     return _anywhere(text, options, by, whole.start, whole.end)
 
 
+def _folded(text: str) -> str:
+    return ascii_digits(plain(text))
+
+
 @dataclass(frozen=True, slots=True)
 class _Naming:
     """One option where text[start:end] names it, surely or perhaps; [first, last) are its words."""
@@ -149,13 +155,13 @@ class _Naming:
 
 
 def _anywhere(text: str, options: Sequence[OptionText], by: Named, start: int, end: int) -> ChoiceRead:
-    inner = plain(text[start:end])
+    inner = _folded(text[start:end])
     found = words(inner)
     namings = [*_by_words(inner, found, options if by != "letter" else ())]
     covered = [(each.start, each.end) for each in namings]
     if by != "text":
         named = {each.option for each in namings if each.sure}
-        for each in lettered(inner, [option.letter for option in options], covered):
+        for each in lettered(inner, [ascii_digits(option.letter) for option in options], covered):
             namings.append(_lettered(each))
             if each.sure and len(named := named | {each.option}) > 1:
                 break
@@ -205,7 +211,7 @@ def _whole(text: str, options: Sequence[OptionText], by: Named) -> Iterator[int]
         if by != "letter" and form and form == label(option.text):
             yield index
         if by != "text":
-            rest, marked = _behind_letter(text, option.letter)
+            rest, marked = _behind_letter(text, ascii_digits(option.letter))
             if rest == "":
                 yield index
             elif rest is not None and by == "both":
@@ -235,9 +241,10 @@ def _with_text(text: str, rest: str, index: int, options: Sequence[OptionText]) 
 
 def _behind_letter(text: str, letter: str) -> tuple[str | None, bool]:
     """What follows a letter that opens a text, and whether a mark stands between: "B. Paris", "(B) Paris", "B - Paris".
-    "" where nothing follows; None where the text opens otherwise."""
+    "" where nothing follows; None where the text opens otherwise. A number may be counted: "No. 2", "#2"."""
+    counted = NUMBERED if letter.isdecimal() else ""
     found = re.fullmatch(
-        rf"[{re.escape(_OPEN)}]*{re.escape(letter)}(?P<mark>[{re.escape(_CLOSE)}]*\s*"
+        rf"[{re.escape(_OPEN)}]*{counted}{re.escape(letter)}(?P<mark>[{re.escape(_CLOSE)}]*\s*"
         rf"[.:)\]\-\u2013\u2014,\u3001\u3002\u30fb]*[{re.escape(_CLOSE)}]*)(?P<rest>.*)",
         text,
         re.IGNORECASE | re.DOTALL,
@@ -245,6 +252,8 @@ def _behind_letter(text: str, letter: str) -> tuple[str | None, bool]:
     if found is None:
         return None, False
     rest, mark = found["rest"].strip(), found["mark"]
+    if not mark.strip() and counted and _MEASURED.match(found["rest"]):
+        return None, False
     if not mark and _JOINED.match(found["rest"]):
         return None, False
     if not rest or not any(each.isalnum() for each in rest):

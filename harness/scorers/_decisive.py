@@ -8,12 +8,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from harness.scorers._characters import plain
+from harness.scorers._characters import is_unspaced, plain
 from harness.scorers._words import Mention, Word
 
 __all__ = ["formulas", "marks_fit"]
 
 _BRACKETS: Final = "()[]{}"
+_REACH: Final = 200
+_PRIME: Final = "'\u2019\u2032"
+_BETWEEN: Final = _BRACKETS + _PRIME
 _SIZE: Final = re.compile(r"\\(?:left|right|[bB]ig{1,2}[lr]?)(?![A-Za-z])")
 _SPACING: Final = re.compile(rf"{_SIZE.pattern}|[\s$\\]+")
 _FORMULA: Final = re.compile(r".*\d.*|[^\W\d_]|[^\w\s]+|inf|infty|infinity|sin|cos|tan|log|ln|exp", re.DOTALL)
@@ -21,6 +24,10 @@ _CALL: Final = re.compile(r"[A-Za-z0-9_][(\[{]")
 _FACTORIAL_AHEAD: Final = re.compile(r"(?:\d|(?<![^\W_])[A-Za-z]|\))\Z")
 # What follows an exclamation: the end, or a new sentence. Anything else makes it a factorial.
 _EXCLAIMED: Final = re.compile(r"!+[*_`\"'\u201d\u2019)\]]*(?:\s*\Z|\s*\n|\s+[^\W\d_])")
+# Ahead of a letter that stands alone, and behind one: what makes another thing of it.
+_SIGN_AHEAD: Final = re.compile("(?<![^\\W_])[-\u2212~\u00ac\u00b1\u2213]\\Z")
+_SIGN_BEHIND: Final = re.compile("[-\u2212](?![-\\w])")
+_PRIMES: Final = re.compile("['\u2019\u2032]{1,3}|\u2033")
 _NAME_CLOSES: Final = re.compile(r"(?<=[^\W_])_+(?![^\W_])")
 
 
@@ -60,9 +67,10 @@ class _Marks:
         self.phrase = phrase
         gaps = _gaps(text, phrase, 0, len(phrase))
         self.ahead, self.behind = (_marks(gaps[0]), _marks(gaps[-1])) if phrase else ("", "")
-        self.between = [_marks(gap) for gap in gaps[1:-1]]
+        self.between = [_marks(gap, _BETWEEN) for gap in gaps[1:-1]]
         self.factorial = bool(phrase) and gaps[-1].startswith("!") and _is_factor(text, phrase[-1])
         self.negated = bool(phrase) and gaps[0].endswith("!")
+        self.signs = _signs(text, phrase[0], phrase[-1]) if phrase else ("", "")
         self.names = (_underscores(gaps[0], ahead=True), _underscores(gaps[-1], ahead=False)) if phrase else ("", "")
 
     def stand_at(self, text: str, found: Sequence[Word], mention: Mention) -> bool:
@@ -72,7 +80,7 @@ class _Marks:
         if self.brackets and not (
             _marks(ahead).endswith(self.ahead)
             and _marks(behind).startswith(self.behind)
-            and [_marks(gap) for gap in gaps[1:-1]] == self.between
+            and [_marks(gap, _BETWEEN) for gap in gaps[1:-1]] == self.between
         ):
             return False
         last = found[mention.last - 1]
@@ -82,7 +90,7 @@ class _Marks:
             return False
         start = found[mention.first].start
         touching = ahead.endswith("!") and not re.match(r"[^\W_]", text[max(0, start - 2) : start])
-        if self.negated != touching:
+        if self.negated != touching or self.signs != _signs(text, found[mention.first], last):
             return False
         return self._named(text, ahead, behind, start, last.end)
 
@@ -111,8 +119,31 @@ def _gaps(text: str, found: Sequence[Word], first: int, last: int) -> list[str]:
     return [text[end:start] for end, start in zip(ends, starts, strict=True)]
 
 
-def _marks(gap: str) -> str:
-    return "".join(each for each in gap if each in _BRACKETS)
+def _marks(gap: str, among: str = _BRACKETS) -> str:
+    return "".join("'" if each in _PRIME else each for each in gap if each in among)
+
+
+def _signs(text: str, first: Word, last: Word) -> tuple[str, str]:
+    """What stands against a letter alone or a number and makes another thing of it: the sign of -x, the primes of f'
+    and 5', the minus of A-."""
+    ahead = _SIGN_AHEAD.search(text[max(0, first.start - 2) : first.start]) if _lone(first) else None
+    primes = _PRIMES.match(text, last.end) if _lone(last) or last.form[-1].isdecimal() else None
+    if primes is not None and _quoted(text, first.start, primes[0][0]):
+        primes = None
+    minus = _SIGN_BEHIND.match(text, last.end) if _lone(last) else None
+    many = 0 if primes is None else 2 if primes[0] == "\u2033" else len(primes[0])
+    sign = "" if ahead is None else "-" if ahead[0] == "\u2212" else ahead[0]
+    return sign, "'" * many or "-" * (minus is not None)
+
+
+def _lone(word: Word) -> bool:
+    return len(word.form) == 1 and word.form.isalpha() and not is_unspaced(word.form)
+
+
+def _quoted(text: str, start: int, mark: str) -> bool:
+    """Whether a mark behind text[start:] closes a quotation that is open there."""
+    line = text[max(0, start - _REACH) : start].rpartition("\n")[2]
+    return line.count(mark) % 2 == 1 or (mark == "\u2019" and "\u2018" in line)
 
 
 def _underscores(gap: str, *, ahead: bool) -> str:

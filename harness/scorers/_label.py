@@ -42,7 +42,9 @@ _LONE: Final = re.compile(r"\(([A-Za-z])\)")
 _BOLD: Final = re.compile(
     r"(?<![A-Za-z0-9_*)\]}\\])\*\*(?![\s*])([^*\n]+)(?<![\s*])\*\*(?![A-Za-z0-9_*(\[{])(?![.,][0-9])"
 )
-_ESCAPED: Final = re.compile(r"(?<!\\)\\([_%#&])")
+_ESCAPED: Final = re.compile(r"(?<!\\)\\([_%#&${}])")
+# TeX's marks of size say nothing ahead of a bracket.
+_SIZE: Final = re.compile(r"\\(?:left|right|[bB]ig{1,2}[lr]?)\s*(?=\\?[()\[\]{}|])")
 _FORMULA: Final = re.compile(r"\$(?!\$)[^$]+\$|\$\$[^$]+\$\$|\\\(.*\\\)|\\\[.*\\\]", re.DOTALL)
 _FRACTION: Final = re.compile(r"([+-]?)\\[dt]?frac(?:\{(\w+)\}\{(\w+)\}|([0-9])([0-9]))")
 
@@ -93,7 +95,7 @@ def _once(text: str) -> str:
 
 def _bare(text: str) -> str:
     """`text` without what dresses it, layer by layer."""
-    text = _BOLD.sub(r"\1", _ESCAPED.sub(r"\1", text))
+    text = _BOLD.sub(r"\1", _ESCAPED.sub(r"\1", _SIZE.sub("", text)))
     for _ in range(_LAYERS):
         start, end = _edges(text)
         inner = _unwrapped(text[start:end])

@@ -18,10 +18,14 @@ from harness.scorers._characters import is_mark
 from harness.scorers._leads import POINTER, TAIL
 from harness.scorers._scripts import is_unspaced, script_of
 
-__all__ = ["ANOTHER", "Lettered", "lettered", "references"]
+__all__ = ["ANOTHER", "NUMBERED", "Lettered", "lettered", "references"]
 
 ANOTHER: Final = -1
 """An option that is meant by words such as "the latter", and that nothing says which."""
+
+
+NUMBERED: Final = r"(?:(?:\b(?:no|nr|num|number)\.?[ \u00a0]?|(?<![^\W_])[#\u2116][ \u00a0]?)|\u7b2c)?"
+"""A pattern of what counts a number, or nothing: No. 2, #2, \u2116 2, \u7b2c2."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Plain", "plain"]
+__all__ = ["Plain", "dollars", "plain"]
 
 _SYMBOLS: Final = {
     "times": "\u00d7", "cdot": "\u00b7", "div": "\u00f7", "pm": "\u00b1", "mp": "\u2213", "approx": "\u2248",
@@ -43,7 +43,7 @@ _TEX: Final = re.compile(
     r"|\\(?P<space>[,;:> \\])|(?P<back>\\!)"
     r"|\\(?P<escaped>[%$#&_{}*])"
     r"|\{(?P<mark>[,.'\u2019]|\\,)\}|\{\\(?P<group>[%$#&])\}|(?P<none>\{\})"
-    r"|(?<=[0-9}])~(?=\\?[A-Za-z%\u00b0\u20ac$])"
+    r"|(?<=[0-9}])~(?=[0-9]|\\?[A-Za-z%\u00b0\u20ac$])"
     r"|(?P<brace>[{}])"
 )
 _LONG: Final = re.compile(r"\$\$((?:[^$\\]|\\.)+?)\$\$", re.DOTALL)
@@ -90,7 +90,7 @@ def plain(text: str) -> Plain:
     """`text` without TeX's and Markdown's marks."""
     found = Plain(text, range(len(text)), range(1, len(text) + 1))
     if "$" in text:
-        found = _without(found, _dollars(found.text))
+        found = _without(found, dollars(found.text))
     if "\\" in text or "{" in text or "~" in text:
         found = _edited(found, *_tex(found.text))
     for pattern in _EMPHASIS:
@@ -100,8 +100,9 @@ def plain(text: str) -> Plain:
     return found
 
 
-def _dollars(text: str) -> list[tuple[int, int, int, int]]:
-    """The marks of formulas between dollars: what is between two prices is none, for it has words."""
+def dollars(text: str) -> list[tuple[int, int, int, int]]:
+    """The marks of formulas between dollars, (start and end of the first, start and end of the second): what is between
+    two prices is none, for it has words."""
     found = [(each.start(), each.start() + 2, each.end() - 2, each.end()) for each in _LONG.finditer(text)]
     covered = [(start, end) for start, _, _, end in found]
     for each in _SHORT.finditer(text):

@@ -45,13 +45,14 @@ def _set(listed: str) -> frozenset[str]:
 # Words that stand beside a number and change what it is.
 _SCALES: Final = _set(
     "hundred thousand million millions billion billions trillion trillions dozen dozens lakh lakhs crore crores mn bn"
-    " half halves third thirds quarter quarters tenth tenths hundredth hundredths thousandth thousandths percent per"
-    " percentage dollar dollars euro euros cent cents pound pounds pi \\pi \u03c0 squared cubed factorial"
+    " half halves third thirds quarter quarters tenth tenths hundredth hundredths thousandth thousandths percent pct"
+    " per permille percentage basis dollar dollars euro euros cent cents pound pounds pi \\pi \u03c0 squared cubed"
+    " factorial"
 )
-_CURRENCIES: Final = _set("USD EUR GBP JPY CHF CNY INR CAD AUD SEK NOK DKK PLN BRL MXN KRW RUB TRY ZAR")
+_CURRENCIES: Final = _set("USD EUR GBP JPY CHF CNY INR CAD AUD SEK NOK DKK PLN BRL MXN KRW RUB TRY ZAR Rs Fr Kr kr zl")
 _UNITS: Final = _CURRENCIES | _set(
     "k K M B T g kg mg \u00b5g lb lbs oz m km cm mm nm mi ft yd ms \u00b5s ns s min h hr hrs Hz kHz MHz GHz W kW MW J"
-    " kJ V A N Pa kPa L l ml mL mol rad deg bit KB MB GB TB kB Mbit pp bp"
+    " bps kJ V A N Pa kPa L l ml mL mol rad deg bit KB MB GB TB kB Mbit pp bp"
 )
 _NEGATIVE: Final = frozenset(("minus", "negative"))
 # What stands ahead of a number and says that it isn't the one that is meant, but a bound of it, or its root.
@@ -312,4 +313,4 @@ def _qualified(text: str, token: _Token, form: NumberFormat) -> bool:
         return True
     if last.casefold() in _NEGATIVE or last.casefold() in _BOUND:
         return True
-    return last in _CURRENCIES or unicodedata.category(last[-1:] or " ") == "Sc"
+    return last.rstrip(".") in _CURRENCIES or unicodedata.category(last[-1:] or " ") == "Sc"

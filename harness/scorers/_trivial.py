@@ -1,8 +1,8 @@
 """What of a text is too little to be quoted: a letter, a piece of a word, a word that stands in every text.
 
 How much a text says is counted in its letters, digits and signs. One of Chinese, Japanese or Korean counts as two, as
-two of them are a word. In a script that parts its words by blanks a word that is cut counts nothing, and three words or
-fewer that only join others (the, of the, und in der) say nothing. White space and punctuation never count.
+two of them are a word. In a script that parts its words by blanks a word that is cut counts nothing, and among three
+words or fewer those that only join others (the, of, und) count nothing. White space and punctuation never count.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ def weight(source: str, start: int = 0, end: int | None = None) -> int:
     first, last = _whole_words(source, start, end)
     plain = unicodedata.normalize("NFC", source[first:last])
     words = [found.casefold() for found in _WORD.findall(plain)]
-    if len(words) <= _MOST_JOINING and all(each in _JOINING for each in words) and not _signs(plain):
-        return 0
     if "".join(words) in _GRAMMAR:
         return 0
+    if len(words) <= _MOST_JOINING:
+        plain = _WORD.sub(lambda found: "" if found[0].casefold() in _JOINING else found[0], plain)
     return sum(2 if _PAIRED.match(each) else 1 for each in plain if unicodedata.category(each)[0] in "LNS")
 
 
@@ -92,10 +92,6 @@ def whole_of(source: str, spans: tuple[tuple[int, int], ...]) -> bool:
             return False
         at = end
     return True
-
-
-def _signs(text: str) -> bool:
-    return any(unicodedata.category(each)[0] == "S" for each in text)
 
 
 def _whole_words(source: str, start: int, end: int) -> tuple[int, int]:

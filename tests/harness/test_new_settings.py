@@ -124,3 +124,25 @@ def test_items_that_are_split_are_asked_for_as_text(tmp_path: Path, monkeypatch:
     assert done.status == 0, done.err
     assert 'ask = "text"' in Path("fixtures/s/suite.toml").read_text("utf-8")
     assert "with commas between them" in Path("fixtures/s/prompts/question.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("lines", "has"),
+    [
+        ("at=after\nmarker=The answer is", {"at": "after", "marker": "The answer is"}),
+        ("at=after\nmarker= Answer: ", {"at": "after", "marker": " Answer: "}),
+        ("\nat=first_line\n", {"at": "first_line"}),
+    ],
+)
+def test_settings_of_the_environment_are_one_a_line_with_their_blanks(
+    lines: str, has: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HARNESS_NEW_SET", lines)
+    Path("t.csv").write_text("q,a\nx,y\n", "utf-8")
+    assert typed("new", "s", "t.csv", "--input", "q", "--gold", "a").status == 0
+    made = tomllib.loads(Path("fixtures/s/rules/exact.toml").read_text("utf-8"))["score"]
+    assert has.items() <= made.items()
+    # What is typed goes before what the environment says.
+    assert typed("new", "t", "t.csv", "--input", "q", "--gold", "a", "--set", "at=last_line").status == 0
+    assert 'at = "last_line"' in Path("fixtures/t/rules/exact.toml").read_text("utf-8")

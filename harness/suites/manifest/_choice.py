@@ -33,7 +33,7 @@ from harness.suites.manifest._where import (
 
 __all__ = ["CHOICE"]
 
-_LETTER = re.compile(r"[^\W\d_]|[0-9]{1,3}")
+_LETTER = re.compile(r"[^\W\d_]|\d{1,3}")
 
 
 def _letters(given: Any) -> str:
@@ -75,9 +75,12 @@ def _options_of(case_input: JSON, options: Mapping[str, Any]) -> list[OptionText
         letters = string.ascii_uppercase if options["by"] != "text" else [str(at) for at in range(1, len(given) + 1)]
         pairs = list(zip(letters, given, strict=False))
     elif isinstance(given, Mapping):
-        wrong = next((key for key in given if not _LETTER.fullmatch(key)), None)
+        by_text = options["by"] == "text"  # then no key is ever looked for
+        wrong = next((key for key in given if not by_text and not _LETTER.fullmatch(key)), None)
         if wrong is not None:
-            return f"{where}: expected a letter or a number for each option, got {wrong!r}"
+            return (
+                f'{where}: expected a letter or a number for each option, got {wrong!r}; change it, or say by = "text"'
+            )
         pairs = list(given.items())
     else:
         return f"{where}: expected a list of texts or an object of letter and text"

@@ -51,7 +51,7 @@ _MARKS = (
     "\u300c\u300d",
 )
 _MOST_LEAST = 1_000
-_LEAST = 4
+_LEAST = 3
 _Spans = list[tuple[int, int]]
 
 
