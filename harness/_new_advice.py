@@ -27,6 +27,7 @@ __all__ = ["advice"]
 
 _SPLITS: Final = (";", "|", ",", "\n")
 _AROUND: Final = re.compile(r"\s*([^\s\d.,'_+-][^\d]*?)?\s*([+-]?[\d.,'_\u066c\s]*\d)\s*([^\s\d].*?)?\s*", re.DOTALL)
+_POWER: Final = re.compile(r"\^[-+]?\d")
 _MOST_TRIED: Final = 40
 
 
@@ -163,8 +164,9 @@ def _units(made: Sequence[Made]) -> Sequence[str]:
         for gold in scalars(each.gold):
             found = _AROUND.fullmatch(gold) if isinstance(gold, str) else None
             beside.update(part for part in (found[1], found[3]) if part) if found else None
-    # What has digits is no unit: 1/2.
-    return tuple(beside) if len(beside) == 1 and not any(map(str.isdecimal, "".join(beside))) else ()
+    # What has digits is no unit, but for a power: 1/2, m^2.
+    digits = any(map(str.isdecimal, _POWER.sub("", "".join(beside))))
+    return tuple(beside) if len(beside) == 1 and not digits else ()
 
 
 def _read(tried: Wanted, made: Sequence[Made]) -> tuple[Any, ...] | None:

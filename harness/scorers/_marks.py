@@ -36,7 +36,7 @@ _WRAPPERS: Final = re.compile(
 _QUANTITIES: Final = frozenset(("SI", "qty"))
 _TEX: Final = re.compile(
     r"(?P<aside>\\(?:tag|label|hspace|vspace|phantom|textcolor|color|begin|end)\*?\{[^{}]*\})"
-    r"|\^\s?(?:\{\s?\\circ\s?\}|\\circ(?![A-Za-z])|(?P<degree>\{\s?\\circ(?![A-Za-z])))"
+    r"|\^\s?(?:\{\s?\\circ\s?\}|\\circ(?=[CFK]?(?![A-Za-z]))|(?P<degree>\{\s?\\circ(?![A-Za-z])))"
     r"|\^\{(?P<power>[-+\u2212]?\w{1,9})\}"
     r"|\\(?P<name>[A-Za-z]+)(?P<open>\s?\{)?"
     r"|\\(?P<math>[()\[\]])"
@@ -141,6 +141,9 @@ def _tex(text: str) -> tuple[list[_Edit], list[tuple[int, int, int, int]]]:
         elif name is not None and _WRAPPERS.fullmatch(name) and found["open"]:
             edits.append((start, end, ""))
             opened.append((start, end, name in _QUANTITIES))
+        elif name is not None and name in _SYMBOLS and found["open"] and text.startswith("}", end):
+            done = end + 1
+            edits.append((start, done, _SYMBOLS[name]))
         elif name is not None:
             if found["open"]:
                 opened.append(None)

@@ -27,12 +27,14 @@ _DIRECTION: Final = dict.fromkeys(map(ord, "\u200e\u200f\u061c\u202a\u202b\u202c
 _SUPERSCRIPTS: Final = str.maketrans(
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207a\u207b", "0123456789+-"
 )
+_RAISE: Final = {number: raised for raised, number in _SUPERSCRIPTS.items()}
 # A unit's character, and how else it is written.
 _SPELT: Final = {
     " ": _SPACES, "/": f"{_SPACES}/{_SPACES}", "\u00b7": "[\u00b7\u22c5\u2219*]", "\u00b5": "[\u00b5\u03bc]",
     "\u03bc": "[\u00b5\u03bc]", "\u2126": "[\u2126\u03a9]", "\u03a9": "[\u2126\u03a9]", "'": "['\u2032\u2019]",
     '"': '["\u2033\u201d]',
 }  # fmt: skip
+_RAISED: Final = re.compile(r"\^([-+]?)([0-9])(?![0-9])")
 _DEGREES: Final = {"\u00b0C": "\u2103", "\u00b0F": "\u2109"}
 
 
@@ -63,7 +65,7 @@ class NumberFormat:
         if self.required and not self.units:
             raise UsageError("a unit is required: expected its spellings, got none")
         for unit in self.units:
-            if _spelling(unit) == "" or any(each.isdecimal() for each in unit):
+            if _spelling(unit) == "" or any(each.isdecimal() for each in _spelling(unit)):
                 raise UsageError(f"units: expected spellings of one unit, without digits, got {unit!a}")
 
 
@@ -102,7 +104,8 @@ def _pattern(decimal: str, thousands: str, lakh: bool) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1024)
 def _spelling(unit: str) -> str:
-    return narrow(unicodedata.normalize("NFC", plain(unit).text)).translate(_DIRECTION).strip()
+    found = narrow(unicodedata.normalize("NFC", plain(unit).text)).translate(_DIRECTION).strip()
+    return _RAISED.sub(lambda power: power[0][1:].translate(_RAISE), found)
 
 
 def unit_spellings(form: NumberFormat) -> frozenset[str]:

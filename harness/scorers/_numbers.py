@@ -52,7 +52,7 @@ _SCALES: Final = _set(
 _CURRENCIES: Final = _set("USD EUR GBP JPY CHF CNY INR CAD AUD SEK NOK DKK PLN BRL MXN KRW RUB TRY ZAR Rs Fr Kr kr zl")
 _UNITS: Final = _CURRENCIES | _set(
     "k K M B T g kg mg \u00b5g lb lbs oz m km cm mm nm mi ft yd ms \u00b5s ns s min h hr hrs Hz kHz MHz GHz W kW MW J"
-    " bps kJ V A N Pa kPa L l ml mL mol rad deg bit KB MB GB TB kB Mbit pp bp"
+    " bps mph kph rpm kJ V A N Pa kPa L l ml mL mol rad deg bit KB MB GB TB kB Mbit pp bp"
 )
 _NEGATIVE: Final = frozenset(("minus", "negative"))
 # What stands ahead of a number and says that it isn't the one that is meant, but a bound of it, or its root.

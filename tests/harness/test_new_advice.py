@@ -51,6 +51,7 @@ REFUSED = (
             f"{ASK} --delimiter ; --score number", "16,6"),
     Refused("apostrophes", "q,a\nx,1'000\ny,2\n", f"{ASK} --score number", "1'000"),
     Refused("a unit", "q,a\nx,3 kg\ny,4kg\n", f"{ASK} --score number", "3 kg"),
+    Refused("a unit with a power", "q,a\nx,3 m^2\ny,4 m^2\n", f"{ASK} --score number", "'3 m^2'"),
     Refused("fractions", "q,a\nx,3\ny,1/2\n", f"{ASK} --score number", "'1/2'"),
     Refused("options by Roman numbers", rows({"q": "?", "o": {"i": "x", "ii": "y"}, "a": "ii"}),
             f"{ASK} --options o --score choice", "expected a letter or a number for each option", file="t.jsonl"),
