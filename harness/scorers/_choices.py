@@ -157,7 +157,9 @@ class _Naming:
 def _anywhere(text: str, options: Sequence[OptionText], by: Named, start: int, end: int) -> ChoiceRead:
     inner = _folded(text[start:end])
     found = words(inner)
-    namings = [*_by_words(inner, found, options if by != "letter" else ())]
+    # Where the words of an option are its letter, a letter is all that they are: "A cat" has no option A.
+    bare = [OptionText(each.letter) if each.text.strip() == each.letter and by == "both" else each for each in options]
+    namings = [*_by_words(inner, found, bare if by != "letter" else ())]
     covered = [(each.start, each.end) for each in namings]
     if by != "text":
         named = {each.option for each in namings if each.sure}
