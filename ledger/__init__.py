@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         NotALedger,
         NotErased,
         NotFound,
-        NotWitnessed,
+        NotTimestamped,
         Refused,
         RunHeld,
     )
@@ -77,7 +77,7 @@ __all__ = [
     "NotALedger",
     "NotErased",
     "NotFound",
-    "NotWitnessed",
+    "NotTimestamped",
     "Outside",
     "Prepared",
     "Problem",
@@ -125,7 +125,7 @@ _HOMES = {
     "_drafts": ("Draft", "Earlier", "Prepared", "Salts"),
     "_errors": (
         "AppendFailed", "BadBody", "BadExport", "BadLine", "BadQuery", "LedgerError", "LedgerExists", "NotALedger",
-        "NotErased", "NotFound", "NotWitnessed", "Refused", "RunHeld",
+        "NotErased", "NotFound", "NotTimestamped", "Refused", "RunHeld",
     ),
     "_event": ("Event", "new_run_id"),
     "_export": ("export_file", "export_lines"),

@@ -15,7 +15,7 @@ LedgerError                 the root; `exit_status` is what the command line end
 ├── Refused          (4)    the ledger's own rules forbid this append; nothing was written
 │   └── RunHeld      (4)    another process is asking for this run
 ├── AppendFailed     (3)    SQLite could not make the append durable; nothing of it is in the file
-├── NotWitnessed     (3)    no timestamp was had: the authority can't be reached, refuses, or answers something else
+├── NotTimestamped   (3)    no timestamp was had: the authority can't be reached, refuses, or answers something else
 └── NotErased        (3)    a redaction stands, but the old bytes are still in the file or its log
 """
 
@@ -36,7 +36,7 @@ __all__ = [
     "NotALedger",
     "NotErased",
     "NotFound",
-    "NotWitnessed",
+    "NotTimestamped",
     "Refused",
     "RunHeld",
 ]
@@ -110,7 +110,7 @@ class AppendFailed(LedgerError):
     exit_status = 3
 
 
-class NotWitnessed(LedgerError):
+class NotTimestamped(LedgerError):
     """The authority gave no timestamp that fits the checkpoint; nothing was stored."""
 
     exit_status = 3

@@ -72,8 +72,8 @@ class Verdict:
 
     TAMPERED; NOT FULLY CHECKED: nothing is wrong, and a newer release wrote bodies or views that this one can't read;
     CONSISTENT: nothing outside the file vouches for it; MATCHES CHECKPOINT: it extends every one of
-    `checkpoints`; WITNESSED: and somebody outside signed that one of them was there. `failures` are what was asked for
-    and isn't so, or couldn't be found out. `since`: how many events were taken as they are, as a signed checkpoint
+    `checkpoints`; TIMESTAMPED: and an authority signed when one of them was there. `failures` are what was asked
+    for and isn't so, or couldn't be found out. `since`: how many events were taken as they are, as a signed checkpoint
     covers them.
     """
 

@@ -1,4 +1,4 @@
-"""A ledger held against what is outside it: each checkpoint's root against the tree's, signatures, anchors, witnesses.
+"""A ledger held against what is outside it: each checkpoint's root against the tree's, signatures, anchors, timestamps.
 
 A checkpoint is held against the prefix that it names, so what is appended after it never matters. Where keys were
 given, a note that none of them signed is no evidence, neither for the ledger nor against it, and a failure by itself.
@@ -17,13 +17,14 @@ from ledger._verify_findings import Findings, show
 from ledger._verify_outside import CheckpointSeen, Found, Gathered, signers, why_unreadable
 from ledger._verify_roots import Roots
 from ledger.checkpoints._files import timestamp_paths
-from ledger.checkpoints._timestamp import MAX_TOKEN, Witness, check_timestamp, describe_timestamp
+from ledger.checkpoints._timestamp import MAX_TOKEN, Timestamp, check_timestamp, describe_timestamp
+from ledger.checkpoints._unfinished import Unfinished
 from ledger.kinds import Anchor
 from ledger.tree import Checkpoint, from_base64, to_base64
 
 __all__ = ["Held", "Word", "hold", "root_named"]
 
-Word = Literal["TAMPERED", "NOT FULLY CHECKED", "CONSISTENT", "MATCHES CHECKPOINT", "WITNESSED"]
+Word = Literal["TAMPERED", "NOT FULLY CHECKED", "CONSISTENT", "MATCHES CHECKPOINT", "TIMESTAMPED"]
 _MOST_LISTED = 8
 
 
@@ -63,17 +64,25 @@ def hold(
     seen.sort(key=lambda each: (each.size is None, each.size or 0, each.file))
     _bound([each for each in seen if each.holds is False and each.problem in _parts(each, ledger)], seen, findings)
     _anchors(anchors, seen, gathered, ledger, findings)
+    for each in gathered.unfinished:
+        if why := _rolled_back(each, ledger):
+            failures.append(f"the unfinished checkpoint {each.file}: {why}")
+        elif not each.note.exists() and not any(more.counts and (more.size or 0) >= each.size for more in seen):
+            # A note that is there now came since the folder was read.
+            findings.note(
+                f"{each.file} is of an unfinished checkpoint: its note isn't there; `ledger checkpoint` signs one"
+            )
     asked = gathered.outside
     counting = [each for each in seen if each.counts]
     if asked.keys and not seen:
         failures.append("a key was given, and there is no checkpoint that it could have signed")
     if asked.require_checkpoint and not counting:
         failures.append("a checkpoint is required, and the ledger is shown to extend none")
-    if asked.tsa_roots and not any(each.witnesses for each in counting):
+    if asked.tsa_roots and not any(each.timestamps for each in counting):
         failures.append("roots of timestamp authorities were given, and no timestamp of a matching checkpoint verifies")
     word: Word = "CONSISTENT"
     if counting and not any(each.problem for each in seen):
-        word = "WITNESSED" if any(each.witnesses for each in counting) else "MATCHES CHECKPOINT"
+        word = "TIMESTAMPED" if any(each.timestamps for each in counting) else "MATCHES CHECKPOINT"
     return Held(word, tuple(seen), tuple(failures))
 
 
@@ -101,10 +110,10 @@ def _seen(found: Found, gathered: Gathered, ledger: _Ledger, findings: Findings,
             problem = f"{problem}; and {why}" if problem else why
     if problem and findings.count == before:
         failures.append(f"the checkpoint {file} doesn't count: {problem}")
-    witnesses: tuple[Witness, ...] = ()
+    timestamps: tuple[Timestamp, ...] = ()
     if holds and not problem:
-        witnesses = _witnesses(found, gathered, findings)
-    return CheckpointSeen(file, at.size, to_base64(at.root), holds, by, unknown, problem, witnesses)
+        timestamps = _timestamps(found, gathered, findings)
+    return CheckpointSeen(file, at.size, to_base64(at.root), holds, by, unknown, problem, timestamps)
 
 
 def _formal(found: Found, at: Checkpoint) -> str:
@@ -134,6 +143,16 @@ def _extends(at: Checkpoint, file: str, ledger: _Ledger, findings: Findings | No
         what = f"the root of the first {at.size} events, as the checkpoint {file} has it"
         findings.add(None, what, to_base64(at.root), to_base64(root))
     return False, _another(at.size)
+
+
+def _rolled_back(each: Unfinished, ledger: _Ledger) -> str:
+    """Why the ledger can't be the one, or a later one, that these peaks were written for; "" where it may be."""
+    if each.size > ledger.events:
+        return f"{_shorter(each.size, ledger)}; it was rolled back, or its end was cut off"
+    root = ledger.roots.root(each.size - 1)
+    if root is None and each.size - 1 < ledger.since:
+        return ""
+    return "" if root == each.before else f"the first {each.size - 1} events aren't those that it was begun for"
 
 
 def _shorter(size: int, ledger: _Ledger) -> str:
@@ -206,11 +225,11 @@ def _anchors(
         findings.note(f"expected checkpoints not found: sizes {listed}{more}")
 
 
-def _witnesses(found: Found, gathered: Gathered, findings: Findings) -> tuple[Witness, ...]:
+def _timestamps(found: Found, gathered: Gathered, findings: Findings) -> tuple[Timestamp, ...]:
     """Who vouches for the note's bytes. Without roots to check against, only a remark on who says so."""
     assert found.stored.signed is not None
     note = bytes(found.stored.signed)
-    witnesses: list[Witness] = []
+    timestamps: list[Timestamp] = []
     try:
         paths = timestamp_paths(found.stored.path)
     except OSError:
@@ -219,7 +238,7 @@ def _witnesses(found: Found, gathered: Gathered, findings: Findings) -> tuple[Wi
         try:
             token = read_small(path, MAX_TOKEN)
             if gathered.roots:
-                witnesses.append(check_timestamp(token, note, gathered.roots))
+                timestamps.append(check_timestamp(token, note, gathered.roots))
             else:
                 said = describe_timestamp(token)
                 findings.note(f"timestamp {path.name}: {said.name}, {said.at}, as it says; not checked (no --tsa-root)")
@@ -227,4 +246,4 @@ def _witnesses(found: Found, gathered: Gathered, findings: Findings) -> tuple[Wi
             findings.note(f"timestamp {path.name} can't be read: {why_unreadable(problem)}")
         except BadNote as problem:
             findings.note(f"timestamp {path.name} doesn't verify: {problem}")
-    return tuple(witnesses)
+    return tuple(timestamps)

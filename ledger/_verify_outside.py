@@ -19,7 +19,8 @@ from ledger.checkpoints._files import (
     read_checkpoint,
     stored_checkpoints,
 )
-from ledger.checkpoints._timestamp import Witness
+from ledger.checkpoints._timestamp import Timestamp
+from ledger.checkpoints._unfinished import Unfinished, unfinished_checkpoints
 from ledger.tree import VerifierKey, to_base64
 
 __all__ = ["CheckpointSeen", "Found", "Gathered", "Outside", "gather", "read_keys", "signers", "why_unreadable"]
@@ -50,7 +51,7 @@ class CheckpointSeen:
 
     `holds`: whether the ledger's first `size` events have the root named; None where that couldn't be found out.
     `signed_by` are given keys whose signature is right, `unknown` the other names on it, by their own word (all, where
-    no key was given). `problem` says why it doesn't count; `witnesses` vouch for its bytes, as given roots have it.
+    no key was given). `problem` says why it doesn't count; `timestamps` vouch for its bytes, as given roots have it.
     """
 
     file: str
@@ -60,7 +61,7 @@ class CheckpointSeen:
     signed_by: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     problem: str = ""
-    witnesses: tuple[Witness, ...] = ()
+    timestamps: tuple[Timestamp, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -77,7 +78,7 @@ class CheckpointSeen:
             "signed_by": list(self.signed_by),
             "unknown": list(self.unknown),
             "problem": self.problem,
-            "witnesses": [{"name": each.name, "at": each.at} for each in self.witnesses],
+            "timestamps": [{"name": each.name, "at": each.at} for each in self.timestamps],
         }
 
 
@@ -102,6 +103,7 @@ class Gathered:
 
     outside: Outside = field(default_factory=lambda: Outside(beside=False))
     found: tuple[Found, ...] = ()
+    unfinished: tuple[Unfinished, ...] = ()
     roots: tuple[bytes, ...] = ()
     failures: tuple[str, ...] = ()
     ledger: Path | None = None
@@ -109,7 +111,8 @@ class Gathered:
     @property
     def sizes(self) -> set[int]:
         """The sizes at which a root is wanted."""
-        return {each.stored.signed.checkpoint.size for each in self.found if each.stored.signed is not None}
+        signed = {each.stored.signed.checkpoint.size for each in self.found if each.stored.signed is not None}
+        return signed | {each.size - 1 for each in self.unfinished}
 
     def came_since(self, size: int, root: str) -> bool:
         """Whether a checkpoint of this size and root lies in the ledger's folder now: one made since that was read."""
@@ -134,7 +137,9 @@ def gather(path: Path, outside: Outside) -> Gathered:
             roots.append(_whole(each))
         except OSError as problem:
             failures.append(f"the root certificate {each} can't be read: {why_unreadable(problem)}")
-    return Gathered(outside, tuple(found.values()), tuple(roots), tuple(failures), path)
+    unfinished, unread = unfinished_checkpoints(path) if outside.beside else ((), ())
+    failures += unread
+    return Gathered(outside, tuple(found.values()), unfinished, tuple(roots), tuple(failures), path)
 
 
 def _key(path: Path) -> Path:

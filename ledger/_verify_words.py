@@ -46,7 +46,7 @@ MEND = (
     "What to do: leave the file as it is, keep a copy, and compare it with a snapshot or an export from before;"
     " numbers that rest on it prove nothing until then."
 )
-_VOUCHED = ("MATCHES CHECKPOINT", "WITNESSED", "NOT FULLY CHECKED")
+_VOUCHED = ("MATCHES CHECKPOINT", "TIMESTAMPED", "NOT FULLY CHECKED")
 """Verdicts that a checkpoint may stand behind."""
 _EXPORT = "`ledger export --full` and `ledger import` write the events into a new file, every hash as it is."
 # A part of a problem's, failure's or note's text, and what is to be done about it; for each text, the first that fits.
@@ -76,6 +76,16 @@ _ADVICE = (
         ("expected a signature by",),
         "A checkpoint that isn't signed by your key: have it sent again by its maker. If the maker has a new key, learn"
         " it from the maker, not from the file, and give both with --key.",
+    ),
+    (
+        ("the unfinished checkpoint ",),
+        "A checkpoint that was begun on another or a longer ledger than this: look for the copy that has its events"
+        " (snapshots, git history). If the .peaks file itself is what is wrong, move it away.",
+    ),
+    (
+        ("is of an unfinished checkpoint",),
+        "A checkpoint whose signing broke off, or whose note was taken away: if it was ever handed out, ask for it"
+        " again.",
     ),
     (
         ("says nothing: ", "files of the folder were exchanged", "it is of 0 events"),
@@ -174,7 +184,7 @@ def outside(found: Mapping[str, Any]) -> list[str]:
         else:
             signed = f"signature not checked, as no key was given; it says it is by {names}"
         lines.append(f"{start}the ledger extends it; {signed}.")
-        lines += [f"  Witnessed by {by['name']} at {by['at']}." for by in each["witnesses"]]
+        lines += [f"  Timestamped by {by['name']} at {by['at']}." for by in each["timestamps"]]
     return lines
 
 

@@ -43,9 +43,9 @@ def test_a_ledger_with_every_kind_of_event_matches_both_its_checkpoints(copy: Pa
 @pytest.mark.parametrize("copy", ["runs"], indirect=True)
 def test_a_ledger_with_runs_is_witnessed(copy: Path) -> None:
     verdict = verify(copy, Outside(keys=(key_of("runs"),), tsa_roots=(copy.parent / "root.pem",)))
-    assert (verdict.verdict, verdict.problems, verdict.failures) == ("WITNESSED", (), ())
-    (witness,) = [each for seen in verdict.checkpoints for each in seen.witnesses]
-    assert witness.name == "CN=Golden TSA"
+    assert (verdict.verdict, verdict.problems, verdict.failures) == ("TIMESTAMPED", (), ())
+    (timestamp,) = [each for seen in verdict.checkpoints for each in seen.timestamps]
+    assert timestamp.name == "CN=Golden TSA"
 
 
 @pytest.mark.parametrize("name", BUNDLES)

@@ -45,7 +45,7 @@ class _Check:
     proved: list[str] = field(default_factory=list[str])
     partly: list[str] = field(default_factory=list[str])
     told: list[str] = field(default_factory=list[str])
-    witnesses: list[str] = field(default_factory=list[str])
+    timestamps: list[str] = field(default_factory=list[str])
     seen: Seen = field(default_factory=Seen)
     rederived: Rederived | None = None
     claims: list[ClaimSeen] = field(default_factory=list[ClaimSeen])
@@ -184,7 +184,7 @@ class _Check:
                 " hidden or withheld, or a judge's grade stands there)"
             )
 
-    def timestamps(self, note: bytes, roots: Sequence[Path]) -> None:
+    def check_timestamps(self, note: bytes, roots: Sequence[Path]) -> None:
         """Each timestamp over the checkpoint's bytes, by the roots that were given."""
         from ledger.checkpoints._timestamp import check_timestamp, describe_timestamp
 
@@ -193,14 +193,14 @@ class _Check:
             token = self.bundle.whole(name)
             try:
                 if pems:
-                    witness = check_timestamp(token, note, pems)
-                    self.witnesses.append(f"{witness.name} had the checkpoint at {witness.at} ({name})")
+                    timestamp = check_timestamp(token, note, pems)
+                    self.timestamps.append(f"{timestamp.name} had the checkpoint at {timestamp.at} ({name})")
                 else:
-                    witness = describe_timestamp(token)
-                    self.told.append(f"{name}: {witness.name} had the checkpoint at {witness.at} (give --tsa-root)")
+                    timestamp = describe_timestamp(token)
+                    self.told.append(f"{name}: {timestamp.name} had the checkpoint at {timestamp.at} (give --tsa-root)")
             except BadNote as problem:
                 self.told.append(f"{name}, which doesn't verify: {problem}")
-        if roots and not self.witnesses:
+        if roots and not self.timestamps:
             self.failures.append("no timestamp in the bundle verifies against the roots given")
 
     def _pem(self, path: Path) -> bytes | None:
@@ -270,7 +270,7 @@ def check_bundle(
             check.hold_against(at, checkpoints)
             check.everything(at, seed)
             check.companions(at)
-            check.timestamps(note, tsa_roots)
+            check.check_timestamps(note, tsa_roots)
         except (BadNote, BadBundle) as problem:
             if at is not None:
                 raise
@@ -287,5 +287,5 @@ def _verdict(path: Path, check: _Check, at: Checkpoint | None, signed: tuple[str
         to_base64(at.root) if at else "", signed, tuple(check.problems.found), check.problems.count,
         tuple(check.failures), tuple(check.proved), tuple(check.partly), tuple(check.told),
         tuple(Hidden(kind, why, tuple(seqs)) for (kind, why), seqs in sorted(places.items())),
-        len(check.seen.bare), tuple(check.witnesses), check.rederived, tuple(check.claims),
+        len(check.seen.bare), tuple(check.timestamps), check.rederived, tuple(check.claims),
     )  # fmt: skip

@@ -72,7 +72,7 @@ class BundleVerdict:
     told: tuple[str, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     hidden_blobs: int = 0
-    witnesses: tuple[str, ...] = ()
+    timestamps: tuple[str, ...] = ()
     rederived: Rederived | None = None
     claims: tuple[ClaimSeen, ...] = ()
 
@@ -105,7 +105,7 @@ class BundleVerdict:
         unsigned = "Would be proved by a signature"
         found += [f"{'Proved in part' if self.signed_by else f'{unsigned}, in part'}: {each}" for each in self.partly]
         found += [f"{'Proved' if self.signed_by else unsigned}: {each}" for each in self.proved]
-        found += [f"Witnessed: {each}" for each in self.witnesses]
+        found += [f"Timestamped: {each}" for each in self.timestamps]
         if self.rederived is not None:
             found.append(_derived(self.rederived))
             found += [f"  {each}" for each in self.rederived.lines]
@@ -130,7 +130,7 @@ class BundleVerdict:
             "proved": list(self.proved) if signed else [], "proved_in_part": list(self.partly) if signed else [],
             "unsigned": [] if signed else [*self.partly, *self.proved], "told": list(self.told),
             "hidden": [{"kind": each.kind, "why": each.why, "seqs": list(each.seqs)} for each in self.hidden],
-            "hidden_blobs": self.hidden_blobs, "witnesses": list(self.witnesses),
+            "hidden_blobs": self.hidden_blobs, "timestamps": list(self.timestamps),
             "rederived": self.rederived.as_json() if self.rederived is not None else None,
         }  # fmt: skip
 

@@ -11,15 +11,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ledger.checkpoints._anchor import Witnessed, anchor_rfc3161
+    from ledger.checkpoints._anchor import Timestamped, anchor_rfc3161
     from ledger.checkpoints._keys import default_key_path, find_key, make_key, read_key
     from ledger.checkpoints._make import Made, make_checkpoint
-    from ledger.checkpoints._timestamp import Witness
+    from ledger.checkpoints._timestamp import Timestamp
 
 __all__ = [
     "Made",
-    "Witness",
-    "Witnessed",
+    "Timestamp",
+    "Timestamped",
     "anchor_rfc3161",
     "default_key_path",
     "find_key",
@@ -29,10 +29,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_anchor": ("Witnessed", "anchor_rfc3161"),
+    "_anchor": ("Timestamped", "anchor_rfc3161"),
     "_keys": ("default_key_path", "find_key", "make_key", "read_key"),
     "_make": ("Made", "make_checkpoint"),
-    "_timestamp": ("Witness",),
+    "_timestamp": ("Timestamp",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ledger._drafts import Draft
-from ledger._errors import BadNote, LedgerExists, NotFound, NotWitnessed, Refused
+from ledger._errors import BadNote, LedgerExists, NotFound, NotTimestamped, Refused
 from ledger._files import read_small
 from ledger._store import Ledger
 from ledger.checkpoints._extends import anchors_of, origin_of, refuse_unless_extends, roots_at
@@ -21,7 +21,7 @@ from ledger.checkpoints._files import StoredCheckpoint, read_checkpoint, stored_
 from ledger.checkpoints._storing import hold_folder, store
 from ledger.checkpoints._timestamp import (
     MAX_TOKEN,
-    Witness,
+    Timestamp,
     certificates_in,
     check_answer,
     check_timestamp,
@@ -31,7 +31,7 @@ from ledger.checkpoints._timestamp import (
 from ledger.kinds import Anchor
 from ledger.tree import Checkpoint, to_base64
 
-__all__ = ["Witnessed", "anchor_rfc3161", "shown_url"]
+__all__ = ["Timestamped", "anchor_rfc3161", "shown_url"]
 
 _QUERY, _REPLY = "application/timestamp-query", "application/timestamp-reply"
 _MOST_NOTE = 256 << 10
@@ -39,7 +39,7 @@ _MOST_PER_AUTHORITY = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Witnessed:
+class Timestamped:
     """A timestamp that was had: over which checkpoint, in which file, by whom and when, and the seq of its anchor.
 
     `checked` says whether it was checked against root certificates, or only against what was asked.
@@ -47,7 +47,7 @@ class Witnessed:
 
     checkpoint: Checkpoint
     path: Path
-    witness: Witness
+    timestamp: Timestamp
     anchor: int
     checked: bool
 
@@ -59,12 +59,12 @@ def anchor_rfc3161(
     checkpoint: Path | None = None,
     roots: Sequence[bytes] = (),
     seconds: float = 30.0,
-) -> Witnessed:
+) -> Timestamped:
     """Ask the authority at `url` for a timestamp over a checkpoint (by default the newest of the ledger), store the
     token beside the checkpoint's file, and append an anchor event that holds it too.
 
     `roots` are PEM certificates: the token must lead to one of them. Raises NotFound without a checkpoint, Refused for
-    one that isn't the ledger's, NotWitnessed where there is no good timestamp to be had; then nothing was stored.
+    one that isn't the ledger's, NotTimestamped where there is no good timestamp to be had; then nothing was stored.
     """
     _check_url(url)
     for root in roots:
@@ -75,16 +75,16 @@ def anchor_rfc3161(
         query = make_query(note)
         token = _post(url, query.data, seconds)
         try:
-            witness = check_answer(token, note, query.nonce)
+            timestamp = check_answer(token, note, query.nonce)
             if roots:
-                witness = check_timestamp(token, note, roots)
+                timestamp = check_timestamp(token, note, roots)
         except BadNote as problem:
-            raise NotWitnessed(f"{shown_url(url)}: {problem}; nothing was stored") from None
+            raise NotTimestamped(f"{shown_url(url)}: {problem}; nothing was stored") from None
         with hold_folder(ledger.path):
             drafts = [_draft(at, each) for each in _unrecorded(ledger, stored.path, note)]
-            target = _store(stored.path, witness, token)
+            target = _store(stored.path, timestamp, token)
             *_, event = ledger.append(*drafts, _draft(at, token))
-        return Witnessed(at, target, witness, event.seq, bool(roots))
+        return Timestamped(at, target, timestamp, event.seq, bool(roots))
 
 
 def shown_url(url: str) -> str:
@@ -152,9 +152,9 @@ def _unrecorded(ledger: Ledger, note_file: Path, note: bytes) -> list[bytes]:
     return found
 
 
-def _store(note_file: Path, witness: Witness, token: bytes) -> Path:
-    named = re.search(r"(?:^|,)(?:CN|O)=([^,]+)", witness.name)
-    words = re.sub(r"[^a-z0-9]+", "-", (named[1] if named else witness.name).lower()).strip("-")[:40].strip("-")
+def _store(note_file: Path, timestamp: Timestamp, token: bytes) -> Path:
+    named = re.search(r"(?:^|,)(?:CN|O)=([^,]+)", timestamp.name)
+    words = re.sub(r"[^a-z0-9]+", "-", (named[1] if named else timestamp.name).lower()).strip("-")[:40].strip("-")
     for number in range(1, _MOST_PER_AUTHORITY):
         name = f"{words or 'authority'}{'' if number == 1 else f'-{number}'}"
         target = note_file.with_name(f"{note_file.stem}.{name}.tsr")
@@ -167,7 +167,7 @@ def _store(note_file: Path, witness: Witness, token: bytes) -> Path:
 
 
 def _post(url: str, query: bytes, seconds: float) -> bytes:
-    """The body of the authority's answer. Raises NotWitnessed; no message shows a secret of the URL."""
+    """The body of the authority's answer. Raises NotTimestamped; no message shows a secret of the URL."""
     import httpx
 
     where, until = shown_url(url), time.monotonic() + seconds
@@ -179,24 +179,26 @@ def _post(url: str, query: bytes, seconds: float) -> bytes:
         ):
             if response.is_redirect:
                 to = shown_url(str(response.url.join(response.headers.get("location", ""))))
-                raise NotWitnessed(f"{where} sends on to {to}; give that as --url if it is the one you trust")
+                raise NotTimestamped(f"{where} sends on to {to}; give that as --url if it is the one you trust")
             if response.status_code != 200:
-                raise NotWitnessed(f"{where}: expected the status 200, got {response.status_code}; nothing was stored")
+                raise NotTimestamped(
+                    f"{where}: expected the status 200, got {response.status_code}; nothing was stored"
+                )
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != _REPLY:
-                raise NotWitnessed(
+                raise NotTimestamped(
                     f"{where}: expected an answer of type {_REPLY}, got {kind[:80]!a}; nothing was stored"
                 )
             found = b""
             for piece in response.iter_raw():
                 found += piece
                 if len(found) > MAX_TOKEN:
-                    raise NotWitnessed(f"{where}: expected an answer of at most {MAX_TOKEN} bytes, got more")
+                    raise NotTimestamped(f"{where}: expected an answer of at most {MAX_TOKEN} bytes, got more")
                 if time.monotonic() > until:
-                    raise NotWitnessed(f"{where}: expected an answer within {seconds:g} s; nothing was stored")
+                    raise NotTimestamped(f"{where}: expected an answer within {seconds:g} s; nothing was stored")
             return found
     except httpx.TimeoutException:
-        raise NotWitnessed(f"{where}: expected an answer within {seconds:g} s; nothing was stored") from None
+        raise NotTimestamped(f"{where}: expected an answer within {seconds:g} s; nothing was stored") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as problem:
         said = str(problem) or type(problem).__name__
-        raise NotWitnessed(f"{where} can't be reached: {said.replace(url, where)}; nothing was stored") from None
+        raise NotTimestamped(f"{where} can't be reached: {said.replace(url, where)}; nothing was stored") from None

@@ -31,6 +31,7 @@ from ledger.checkpoints._extends import (
 from ledger.checkpoints._files import checkpoint_folder, note_path, peaks_path
 from ledger.checkpoints._peaks import peaks_text
 from ledger.checkpoints._storing import hold_folder, store
+from ledger.checkpoints._unfinished import unfinished_checkpoints
 from ledger.kinds import Anchor, Note, Schema
 from ledger.tree import Checkpoint, SigningKey, VerifierKey, to_base64
 
@@ -130,7 +131,13 @@ def _look(ledger: Ledger, without: Collection[int]) -> _Found:
     held = held_checkpoints(ledger)
     anchors = [each for each in anchors_of(ledger) if each.event.seq <= verdict.events]
     sizes = {each.checkpoint.size for each in held} | {each.size for each in anchors}
+    begun, _ = unfinished_checkpoints(ledger.path)
+    sizes |= {each.size - 1 for each in begun}
     roots = roots_at(ledger, sizes, verdict.events, verdict.head)
+    for each in begun:
+        # Of what is no longer there nothing can be checked but that it is gone.
+        size = each.size if each.size > roots.size else each.size - 1
+        refuse_unless_extends(f"the unfinished checkpoint {each.file}", size, each.before, roots)
     for each in held:
         refuse_unless_extends(str(each.path), each.checkpoint.size, each.checkpoint.root, roots)
     there = {each.checkpoint.size for each in held}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_TOKEN",
     "Query",
-    "Witness",
+    "Timestamp",
     "certificates_in",
     "check_answer",
     "check_timestamp",
@@ -45,7 +45,7 @@ _STATUS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class Timestamp:
     """Who vouched, as the certificate names them (RFC 4514), and at what time: UTC, ISO 8601."""
 
     name: str
@@ -70,7 +70,7 @@ def make_query(note: bytes) -> Query:
     return Query(made.as_bytes(), nonce)
 
 
-def check_answer(token: bytes, note: bytes, nonce: int | None) -> Witness:
+def check_answer(token: bytes, note: bytes, nonce: int | None) -> Timestamp:
     """Check an answer against what was asked: status, nonce (unless None), digest. Who signed it isn't checked here.
 
     Raises BadNote, saying what it is instead.
@@ -80,15 +80,15 @@ def check_answer(token: bytes, note: bytes, nonce: int | None) -> Witness:
     if nonce is not None and got != nonce:
         raise BadNote(f"expected a timestamp with the nonce of our request, got {'another' if got else 'none'}")
     _check_imprint(response, note)
-    return _witness(response)
+    return _timestamp(response)
 
 
-def describe_timestamp(token: bytes) -> Witness:
+def describe_timestamp(token: bytes) -> Timestamp:
     """Who a token says it is from, and the time in it. Nothing of it is checked. Raises BadNote for no such token."""
-    return _witness(_granted(token))
+    return _timestamp(_granted(token))
 
 
-def check_timestamp(token: bytes, note: bytes, roots: Sequence[bytes]) -> Witness:
+def check_timestamp(token: bytes, note: bytes, roots: Sequence[bytes]) -> Timestamp:
     """Check a token: over these bytes, signed by a certificate for timestamps that leads to one of the roots, which
     was valid at the time of the token. `roots` are PEM files' bytes, of one certificate or several.
 
@@ -101,17 +101,17 @@ def check_timestamp(token: bytes, note: bytes, roots: Sequence[bytes]) -> Witnes
         raise BadNote("expected a root certificate to check the timestamp against, got none")
     response = _granted(token)
     _check_imprint(response, note)
-    witness = _witness(response)
+    timestamp = _timestamp(response)
     verifier = VerifierBuilder(roots=trusted).build()
     try:
         _read(lambda: verifier.verify_message(response, note))
     except VerificationError as problem:
         why = _REASON.findall(str(problem))
         raise BadNote(
-            f"expected a timestamp of {witness.name} that the given roots vouch for, got one that doesn't verify:"
+            f"expected a timestamp of {timestamp.name} that the given roots vouch for, got one that doesn't verify:"
             f" {why[-1] if why else problem}"
         ) from None
-    return witness
+    return timestamp
 
 
 def certificates_in(pem: bytes) -> list[Certificate]:
@@ -152,11 +152,11 @@ def _check_imprint(response: TimeStampResponse, note: bytes) -> None:
         )
 
 
-def _witness(response: TimeStampResponse) -> Witness:
+def _timestamp(response: TimeStampResponse) -> Timestamp:
     at = _read(lambda: response.tst_info.gen_time)
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)
-    return Witness(_read(lambda: _signer(response)), at.astimezone(UTC).isoformat().replace("+00:00", "Z"))
+    return Timestamp(_read(lambda: _signer(response)), at.astimezone(UTC).isoformat().replace("+00:00", "Z"))
 
 
 def _signer(response: TimeStampResponse) -> str:

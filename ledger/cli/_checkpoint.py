@@ -153,13 +153,14 @@ def anchor_rfc3161(
     if as_json:
         emit_json(
             {
-                "file": str(had.path), "size": had.checkpoint.size, "name": had.witness.name, "at": had.witness.at,
+                "file": str(had.path), "size": had.checkpoint.size, "name": had.timestamp.name, "at": had.timestamp.at,
                 "anchor": had.anchor, "checked": had.checked,
             }
         )  # fmt: skip
     words = Words(as_json=as_json)
+    stamp = had.timestamp
     words(
-        f"{had.witness.name} vouches for the checkpoint of {counted(had.checkpoint.size, 'event')} at {had.witness.at}:"
+        f"{stamp.name} vouches for the checkpoint of {counted(had.checkpoint.size, 'event')} at {stamp.at}:"
         f" {had.path} (event {had.anchor} records it)"
     )
     if not had.checked:

@@ -237,7 +237,7 @@ def _shown(view: View, standing: Standing) -> VerdictShown:
         outside=tuple(line.strip() for line in outside(found)),
         failures=tuple(map(str, found["failures"])),
         scope=cannot(found),
-        vouched=found["verdict"] in ("MATCHES CHECKPOINT", "WITNESSED"),
+        vouched=found["verdict"] in ("MATCHES CHECKPOINT", "TIMESTAMPED"),
         mend=tuple(advice(found)),
     )
 

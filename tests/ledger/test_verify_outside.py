@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from ledger import Draft, Ledger, Outside, kinds, make_checkpoint, verify
+from ledger import Draft, Ledger, Outside, Refused, kinds, make_checkpoint, verify
 from ledger._errors import BadKey
 from ledger._verify_outside import read_keys
 from ledger.checkpoints._files import checkpoint_folder, note_path
@@ -367,7 +369,7 @@ def authority(certificates: Certificates) -> Authority:
     return certificates.issue("tsa", subject="/O=Loopback Time/CN=Loopback TSA")
 
 
-def test_a_timestamp_over_a_matching_note_is_a_witness(
+def test_a_timestamp_over_a_matching_note_proves_its_time(
     noted: Path, authority: Authority, certificates: Certificates, tmp_path: Path
 ) -> None:
     note = sign(noted, 7)
@@ -377,9 +379,9 @@ def test_a_timestamp_over_a_matching_note_is_a_witness(
     assert unchecked.verdict == "MATCHES CHECKPOINT" and "as it says; not checked" in unchecked.notes[0]
 
     verdict = with_key(noted, tsa_roots=(certificates.root,))
-    assert verdict.verdict == "WITNESSED" and verdict.ok
-    (witness,) = verdict.checkpoints[0].witnesses
-    assert "Loopback TSA" in witness.name and witness.at.startswith("20") and witness.at.endswith("Z")
+    assert verdict.verdict == "TIMESTAMPED" and verdict.ok
+    (stamp,) = verdict.checkpoints[0].timestamps
+    assert "Loopback TSA" in stamp.name and stamp.at.startswith("20") and stamp.at.endswith("Z")
 
     # Over other bytes, it vouches for nothing: here the note has one more signature line.
     other = SigningKey("example/other", bytes(32))
@@ -419,3 +421,52 @@ def test_a_signing_key_is_refused_and_not_shown(noted: Path) -> None:
     with pytest.raises(BadKey, match="got a signing key") as raised:
         read_keys([secret])
     assert secret[-20:] not in str(raised.value)
+
+
+def test_peaks_without_their_note_are_an_unfinished_checkpoint(noted: Path) -> None:
+    sign(noted, 9, peaks=True).unlink()
+    verdict = with_key(noted, require_checkpoint=False)
+    assert verdict.verdict == "CONSISTENT"
+    assert "ledger.db.checkpoints/000000000009.peaks is of an unfinished checkpoint" in " ".join(verdict.notes)
+    sign(noted, 12, peaks=True)
+    assert (with_key(noted).ok, with_key(noted).notes) == (True, ()), "a later one that was signed covers it"
+
+
+@pytest.mark.parametrize("events", [3, 8])
+def test_a_ledger_that_is_shorter_than_an_unfinished_checkpoint_was_rolled_back(noted: Path, events: int) -> None:
+    sign(noted, 9, peaks=True).unlink()
+    with closing(sqlite3.connect(noted)) as connection:
+        texts = drop_guards(connection)
+        connection.execute("DELETE FROM events WHERE seq > ?", (events,))
+        connection.execute("DELETE FROM edges WHERE effect > ?", (events,))
+        for text in texts:
+            connection.execute(text)
+        connection.commit()
+    verdict = verify(noted)
+    assert (verdict.verdict, verdict.exit_status) == ("CONSISTENT", 1), "nobody signed them, so they convict nobody"
+    assert f"the ledger has {events} events, fewer than its 9; it was rolled back" in verdict.failures[0]
+    with pytest.raises(Refused, match="is of 9 events, and the ledger has"):
+        make_checkpoint(noted, key_of(noted))
+
+
+def test_an_unfinished_checkpoint_of_another_history_is_a_failure(noted: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "ledger.db"
+    other.parent.mkdir()
+    Ledger.create(other).close()
+    append_notes(other, *NOTES)
+    sign(other, 9, peaks=True).unlink()
+    shutil.copytree(checkpoint_folder(other), checkpoint_folder(noted))
+    verdict = verify(noted)
+    assert "the first 8 events aren't those that it was begun for" in verdict.failures[0]
+    with pytest.raises(Refused, match="as the root of the first 8 events"):
+        make_checkpoint(noted, key_of(noted))
+
+
+@pytest.mark.parametrize(
+    ("data", "why"), [(b"x", "expected a file of peaks"), (b"eval-ledger/peaks@v1\n1\n", "its name says 9 events")]
+)
+def test_peaks_that_cannot_be_read_are_a_failure(noted: Path, data: bytes, why: str) -> None:
+    note = sign(noted, 9, peaks=True)
+    note.unlink()
+    note.with_suffix(".peaks").write_bytes(data)
+    assert f"says nothing: {why}" in verify(noted).failures[0]

@@ -158,6 +158,6 @@ def test_a_real_timestamp_goes_into_the_bundle_and_is_a_witness(tmp_path: Path) 
     path = tmp_path / "stamped.zip"
     make_bundle(of.db, Wanted((of.run,), hide=words_of("prompts,gold")), path)
     seen = check_bundle(path, keys=[of.key.verifier], tsa_roots=[certificates.root])
-    assert (seen.exit_status, len(seen.witnesses)) == (0, 1), seen.lines
-    assert "Clock" in seen.witnesses[0]
+    assert (seen.exit_status, len(seen.timestamps)) == (0, 1), seen.lines
+    assert "Clock" in seen.timestamps[0]
     assert READERS["verify.py"](path, of.key.verifier).status == 0

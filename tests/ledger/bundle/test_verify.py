@@ -1,4 +1,4 @@
-"""What our reader says of a bundle: the verdict, what it rests on, who witnessed it, and what it can't tell."""
+"""What our reader says of a bundle: the verdict, what it rests on, who timestamped it, and what it can't tell."""
 
 from __future__ import annotations
 
@@ -101,10 +101,10 @@ def test_a_timestamp_is_a_witness_where_its_root_is_given(of: Bundled, tmp_path:
 
     found = look(path, of, tsa_roots=[root])
     assert found.exit_status == 0
-    assert len(found.witnesses) == 1 and "Loopback Clock" in found.witnesses[0]
+    assert len(found.timestamps) == 1 and "Loopback Clock" in found.timestamps[0]
 
     unasked = look(path, of)
-    assert (unasked.exit_status, unasked.witnesses) == (0, ())
+    assert (unasked.exit_status, unasked.timestamps) == (0, ())
     assert any("--tsa-root" in each for each in unasked.told)
 
     (tmp_path / "other").mkdir()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger import Ledger, NotWitnessed, Outside, Refused, kinds, verify
+from ledger import Ledger, NotTimestamped, Outside, Refused, kinds, verify
 from ledger._errors import BadNote, NotFound
 from ledger.checkpoints import anchor_rfc3161
 from ledger.checkpoints._anchor import shown_url
@@ -38,7 +38,7 @@ def test_a_good_token_is_kept_beside_the_note_and_in_an_anchor_and_verify_names_
     assert had.path.name == "000000000002.loopback-tsa.tsr"
     assert had.checked
     token = had.path.read_bytes()
-    assert check_timestamp(token, note, [certificates.root.read_bytes()]) == had.witness
+    assert check_timestamp(token, note, [certificates.root.read_bytes()]) == had.timestamp
     with Ledger.open(signed.path, read_only=True) as ledger:
         event = ledger.event(had.anchor)
         body = ledger.body(event)
@@ -48,8 +48,8 @@ def test_a_good_token_is_kept_beside_the_note_and_in_an_anchor_and_verify_names_
     assert event.causes == ()
     outside = Outside(keys=(signed.key.verifier,), tsa_roots=(certificates.root,))
     found = verify(signed.path, outside)
-    assert (found.verdict, found.failures) == ("WITNESSED", ())
-    assert found.checkpoints[0].witnesses == (had.witness,)
+    assert (found.verdict, found.failures) == ("TIMESTAMPED", ())
+    assert found.checkpoints[0].timestamps == (had.timestamp,)
     assert not signed.sign().fresh, "a checkpoint's own timestamps are nothing new"
 
 
@@ -134,7 +134,7 @@ def test_an_authority_that_the_given_roots_do_not_know_is_refused_before_anythin
     other = Certificates(tmp_path, "Another Root").root.read_bytes()
     with (
         authority_server(authority.answer) as (url, _),
-        pytest.raises(NotWitnessed, match="unable to get local issuer"),
+        pytest.raises(NotTimestamped, match="unable to get local issuer"),
     ):
         anchor_rfc3161(signed.path, url, roots=[other])
     assert before_and_after(signed) == before

@@ -52,7 +52,7 @@ def test_every_command_and_every_piece_of_code_of_the_page_does_what_it_says(
                 here = here.replace("/N.", f"/{token.name.partition('.')[0]}.")
             out.append(run(here))
     assert len(out) == 15
-    words = {"WITNESSED": 1, "MATCHES CHECKPOINT": 3, "Verification: OK": 1, "PROVED.": 1}
+    words = {"TIMESTAMPED": 1, "MATCHES CHECKPOINT": 3, "Verification: OK": 1, "PROVED.": 1}
     assert {word: sum(said.startswith(word) for said in out) for word in words} == words
     note_reader, proof_reader, in_python = CODE
     proved = python(proof_reader, work, "event.tlog-proof")
