@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from ledger._drafts import Prepared, seal
-from ledger._errors import AppendFailed, LedgerError, Refused
+from ledger._errors import AppendFailed, LedgerError, LedgerReplaced, Refused
 from ledger._event import GENESIS_PREV, Event, causes_text, now_text
 
 __all__ = ["append_all", "append_within"]
@@ -20,6 +20,7 @@ _AT_ONCE = 64
 """Events in one statement at most: their values stay below the 999 that an old SQLite takes."""
 _INSERT_BLOB = "INSERT INTO main.blobs (hash, seq, salt, encoding, data) VALUES (?, ?, ?, '', ?)"
 _HEAD = "SELECT seq, hash FROM main.events ORDER BY seq DESC LIMIT 1"
+_AT = "SELECT hash FROM main.events WHERE seq = ?"
 _HAS_PLAN = "SELECT 1 FROM main.events WHERE run = ? AND kind = 'plan'"
 _HAS_CELL = "SELECT seq FROM main.events WHERE run = ? AND kind = 'cell' AND cell = ?"
 # A withheld request can't say what it claimed. What came of it may; else it holds as many attempts as were ever made.
@@ -53,31 +54,44 @@ def _refuse_if_taken(connection: sqlite3.Connection, item: Prepared) -> None:
             )
 
 
-def append_all(connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]]) -> list[list[Event] | LedgerError]:
+def append_all(
+    connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]], *, after: tuple[int, str] | None = None
+) -> list[list[Event] | LedgerError]:
     """Append groups of events in one transaction; each group is taken whole or refused whole.
 
     Returns, group by group, its events or the reason why it was refused; refused groups leave no trace and don't
     stop the others. On return everything accepted is durable. Raises sqlite3.Error when SQLite could not do it; then
-    nothing of it was written, except perhaps when COMMIT itself failed; settling that is the caller's part.
+    nothing of it was written, except perhaps when COMMIT itself failed; settling that is the caller's part. Raises
+    LedgerReplaced unless the event `after`, (seq, hash), is there.
     """
     if connection.in_transaction:
         raise AppendFailed("an append starts outside any transaction, and one is open; nothing was written")
     # Savepoints make SQLite keep a second journal, so they are only for the rare case that something is refused.
     try:
-        results = _commit(connection, groups, apart=False)
+        results = _commit(connection, groups, after, apart=False)
+    except LedgerReplaced:
+        raise
     except LedgerError as refused:
         if len(groups) == 1:
             return [refused]
-        results = _commit(connection, groups, apart=True)
+        results = _commit(connection, groups, after, apart=True)
     assert not connection.in_transaction, "an append ends outside any transaction"
     return results
 
 
+def _refuse_without(connection: sqlite3.Connection, seq: int, digest: str) -> None:
+    row = connection.execute(_AT, (seq,)).fetchone()
+    if row is None or row[0] != digest:
+        raise LedgerReplaced("lacks events that it had")
+
+
 def _commit(
-    connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]], *, apart: bool
+    connection: sqlite3.Connection, groups: Sequence[Sequence[Prepared]], after: tuple[int, str] | None, *, apart: bool
 ) -> list[list[Event] | LedgerError]:
     connection.execute("BEGIN IMMEDIATE")
     try:
+        if after is not None:
+            _refuse_without(connection, *after)
         results = append_within(connection, groups, apart=apart)
         connection.execute("COMMIT")
     except BaseException:

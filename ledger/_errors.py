@@ -15,6 +15,7 @@ LedgerError                 the root; `exit_status` is what the command line end
 ├── Refused          (4)    the ledger's own rules forbid this append; nothing was written
 │   └── RunHeld      (4)    another process is asking for this run
 ├── AppendFailed     (3)    SQLite could not make the append durable; nothing of it is in the file
+│   └── LedgerReplaced (3)  the file was replaced, moved or cut while it was open: nothing more is acknowledged
 ├── NotTimestamped   (3)    no timestamp was had: the authority can't be reached, refuses, or answers something else
 └── NotErased        (3)    a redaction stands, but the old bytes are still in the file or its log
 """
@@ -33,6 +34,7 @@ __all__ = [
     "BadQuery",
     "LedgerError",
     "LedgerExists",
+    "LedgerReplaced",
     "NotALedger",
     "NotErased",
     "NotFound",
@@ -108,6 +110,13 @@ class AppendFailed(LedgerError):
     """SQLite failed, and the events were looked up afterwards and are not there."""
 
     exit_status = 3
+
+
+class LedgerReplaced(AppendFailed):
+    """The file at the ledger's path isn't the one that was opened, or lost what was acknowledged.
+
+    The message says up to which seq was acknowledged, and where that may be.
+    """
 
 
 class NotTimestamped(LedgerError):

@@ -18,7 +18,7 @@ from ledger._drafts import Draft, prepare
 from ledger._errors import AppendFailed, LedgerError, NotErased, Refused
 from ledger._event import MAX_CAUSES, Event
 from ledger._redact_targets import Targets
-from ledger._store import event_by_body
+from ledger._rows import event_by_body
 from ledger.kinds import Redact
 
 __all__ = ["CATEGORIES", "WAIT_SECONDS", "finish_redaction", "redact"]

@@ -14,34 +14,41 @@ import threading
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ledger._append import append_all
-from ledger._connect import APPLICATION_ID, connect_reader, connect_writer, refuse_unguarded, uri
+from ledger._connect import APPLICATION_ID, connect_reader, refuse_unguarded, uri
 from ledger._drafts import Draft, Prepared, Salts, prepare
-from ledger._errors import AppendFailed, BadBody, BadLine, BadQuery, LedgerError, LedgerExists, NotALedger, NotFound
+from ledger._errors import (
+    AppendFailed,
+    BadBody,
+    BadQuery,
+    LedgerError,
+    LedgerExists,
+    NotALedger,
+    NotFound,
+)
 from ledger._event import Event
 from ledger._files import claim_name, sync_folder
 from ledger._filesystem import refuse_network
 from ledger._packed import unpacked
 from ledger._reasons import advice
+from ledger._rows import SELECT, event_of
 from ledger._schema import RELEASE, format_objects, install, release_objects
-from ledger._unsynced import forget_unsynced
+from ledger._writer import Writer
 from ledger.kinds import Body, Genesis, Schema, parse_body
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # pyright: ignore[reportMissingTypeStubs]
 
-__all__ = ["DEFAULT_ORIGIN", "Ledger", "event_by_body"]
+__all__ = ["DEFAULT_ORIGIN", "Ledger"]
 
 DEFAULT_ORIGIN = "eval-ledger/local"
 
-_SELECT = "SELECT seq, v, hash, prev, at, kind, run, cell, causes, body_hash, salt, body FROM main.events"
-_BY_SEQ = _SELECT + " WHERE seq = ?"
-_BY_BODY = _SELECT + " WHERE body_hash = ? ORDER BY seq DESC LIMIT 1"
+_BY_SEQ = SELECT + " WHERE seq = ?"
 
 
 class _Ticket:
@@ -58,11 +65,10 @@ class Ledger:
     def __init__(self, path: Path, *, read_only: bool, untouched: bool = False) -> None:
         self.path = path
         self.read_only = read_only
+        self._writer = None if read_only or not path.is_file() else Writer(path)
         self._reader = connect_reader(path, views=True, untouched=untouched)
         self._reader_lock = threading.Lock()
-        self._writer: sqlite3.Connection | None = None
         self._writer_lock = threading.Lock()
-        self._schema_seen: int | None = None
         self._waiting: deque[_Ticket] = deque()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
         self._closed = False
@@ -147,7 +153,10 @@ class Ledger:
         return cls.open(path), False
 
     def close(self) -> None:
-        """Close every connection. What was appended is durable already."""
+        """Close every connection. What was appended is durable already.
+
+        Raises LedgerReplaced where the file was replaced, moved or cut while it was open; then too all is closed.
+        """
         self._thread.shutdown(wait=True)
         # The writer goes last: SQLite folds the log into the file when the last connection that may write is closed,
         # and a person who copies the file alone then copies everything.
@@ -157,7 +166,6 @@ class Ledger:
                 self._reader.close()
             if self._writer is not None:
                 self._writer.close()
-                self._writer = None
 
     def __enter__(self) -> Self:
         return self
@@ -173,7 +181,8 @@ class Ledger:
         """Append drafts as one unit and return their events once they are durable.
 
         Raises BadBody or BadLine (refused at the door), Refused (a plan or claim is taken), AppendFailed (SQLite
-        could not). In each case nothing was written.
+        could not): in each case nothing was written. Raises LedgerReplaced where the file isn't the one that was
+        opened any more: then nothing of this append is acknowledged, wherever it may have gone.
         """
         ticket = self._queue(drafts)
         if not ticket.outcome.done():
@@ -200,6 +209,11 @@ class Ledger:
         self._waiting.append(ticket)
         return ticket
 
+    def _appending(self) -> Writer:
+        if self._closed or self._writer is None:
+            raise AppendFailed(f"{self.path} was closed; nothing of this append was written")
+        return self._writer
+
     def _drain_waiting(self) -> None:
         if self._waiting:
             with self._writer_lock:
@@ -217,12 +231,12 @@ class Ledger:
         groups = [ticket.items for ticket in tickets]
         interrupt: BaseException | None = None
         try:
-            results = self._commit(groups)
+            results = self._appending().commit(groups)
         except LedgerError as problem:
             results = [problem] * len(groups)
         except BaseException as problem:  # noqa: BLE001 - raised again below, once everybody has an answer
             # Ctrl-C too can strike after COMMIT: others wait for what became of theirs.
-            results = self._settle(groups, problem)
+            results = self._appending().settle(groups, problem)
             interrupt = None if isinstance(problem, Exception) else problem
         for ticket, result in zip(tickets, results, strict=True):
             if isinstance(result, LedgerError):
@@ -231,52 +245,6 @@ class Ledger:
                 ticket.outcome.set_result(result)
         if interrupt is not None:
             raise interrupt
-
-    def _commit(self, groups: Sequence[Sequence[Prepared]]) -> list[list[Event] | LedgerError]:
-        if self._closed:
-            raise AppendFailed(f"{self.path} was closed; nothing of this append was written")
-        if self._writer is None:
-            self._writer = connect_writer(self.path)
-            self._schema_seen = None
-        # Another process may rebuild a table (and lose its guards) or put another release's views in place meanwhile.
-        (schema,) = self._writer.execute("PRAGMA main.schema_version").fetchone()
-        if schema != self._schema_seen:
-            refuse_unguarded(self._writer, self.path)
-            self._schema_seen = schema
-        return append_all(self._writer, groups)
-
-    def _settle(self, groups: Sequence[Sequence[Prepared]], problem: BaseException) -> list[list[Event] | LedgerError]:
-        """After a failure that may have come out of COMMIT: reopen and look; never append blindly again.
-
-        A body's commitment is salted, so it names this very append and no other.
-        """
-        said = str(problem) or type(problem).__name__
-        results: list[list[Event] | LedgerError] = []
-        try:
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
-            left = forget_unsynced(self.path, problem)
-            with closing(connect_reader(self.path)) as reader:
-                for group in groups:
-                    found = [event_by_body(reader, item.body_hash) for item in group]
-                    events = [event for event in found if event is not None]
-                    if len(events) == len(group):
-                        results.append(events)
-                    else:
-                        results.append(
-                            AppendFailed(
-                                f"{self.path}: {said}; nothing of this append was written{left}"
-                                f"{advice(problem, self.path)}"
-                            )
-                        )
-        except (LedgerError, sqlite3.Error) as blind:
-            unknown = AppendFailed(
-                f"{self.path}: {said}; then {blind}, so it isn't known whether this append was written"
-                f"{advice(problem, self.path)}"
-            )
-            return [unknown] * len(groups)
-        return results
 
     # Reading
 
@@ -335,7 +303,7 @@ class Ledger:
         row = self.sql(_BY_SEQ, (seq,)).fetchone()
         if row is None:
             raise NotFound(f"there is no event {seq}; the head is {self.head()[0]}")
-        return _event(row)
+        return event_of(row)
 
     def events(
         self,
@@ -362,10 +330,10 @@ class Ledger:
         given = {name: value for name, value in wanted.items() if value is not None}
         where += "".join(f" AND {name} = :{name}" for name in given)
         values = {**given, "after": after, "limit": -1 if limit is None else limit}
-        statement = f"{_SELECT} WHERE {where} {order} LIMIT :limit"
+        statement = f"{SELECT} WHERE {where} {order} LIMIT :limit"
         with self._reader_lock:
             rows = self._reader.execute(statement, values).fetchall()
-        return [_event(row) for row in rows]
+        return [event_of(row) for row in rows]
 
     def view(self, name: str, *, order_by: str | None = None) -> list[dict[str, Any]]:
         """The rows of one of the ledger's views. Raises NotALedger when the file lacks it."""
@@ -426,20 +394,3 @@ def _make_file(path: Path, drafts: Sequence[Prepared]) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         connection.close()
-
-
-def _event(row: Sequence[Any]) -> Event:
-    seq, v, digest, prev, at, kind, run, cell, causes, body_hash, salt, body = row
-    try:
-        numbers = tuple(map(int, causes[1:-1].split(","))) if causes != "[]" else ()
-    except (TypeError, ValueError):  # a damaged page gives values of any type
-        raise BadLine(
-            f"event {seq}: expected causes as a list of seqs, got {str(causes)[:80]!r}; `ledger verify` says more"
-        ) from None
-    return Event(seq, v, digest, prev, at, kind, run, cell, numbers, body_hash, salt, body)
-
-
-def event_by_body(reader: sqlite3.Connection, body_hash: str) -> Event | None:
-    """The newest event with this commitment, which its salt makes the name of one append."""
-    row = reader.execute(_BY_BODY, (body_hash,)).fetchone()
-    return _event(row) if row else None

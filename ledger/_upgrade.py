@@ -14,8 +14,9 @@ from ledger._drafts import Draft, prepare
 from ledger._errors import AppendFailed, LedgerError, NotALedger, Refused
 from ledger._event import Event
 from ledger._reasons import advice
+from ledger._rows import event_by_body
 from ledger._schema import RELEASE, format_objects, install_release, release_objects, stored_objects
-from ledger._store import Ledger, event_by_body
+from ledger._store import Ledger
 from ledger.kinds import Schema
 
 __all__ = ["Upgrade", "upgrade"]

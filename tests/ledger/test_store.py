@@ -293,13 +293,13 @@ class Commits:
         self.go = threading.Event()
         self.go.set()
         self.begun = threading.Event()
-        monkeypatch.setattr(ledger._store, "append_all", self)
+        monkeypatch.setattr(ledger._writer, "append_all", self)
 
-    def __call__(self, connection: sqlite3.Connection, groups: Sequence[Any]) -> Any:
+    def __call__(self, connection: sqlite3.Connection, groups: Sequence[Any], **given: Any) -> Any:
         self.begun.set()
         assert self.go.wait(30)
         self.sizes.append(len(groups))
-        return append_all(connection, groups)
+        return append_all(connection, groups, **given)
 
 
 async def wait_for(event: threading.Event) -> None:

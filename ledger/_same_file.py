@@ -1,0 +1,224 @@
+"""Whether the file at a ledger's path is still the one that was opened, and still has what was acknowledged.
+
+A sync tool, a restore or `git checkout` can put an older copy where a ledger is open: SQLite then goes on in a file
+that has no name any more, or over pages that are no longer there. So before an append is acknowledged:
+
+- device and inode of the file, of its log (-wal) and of its index (-shm) must be those that were opened. SQLite removes
+  these two only when the last connection closes, and ours is open;
+- where size or times of the file moved, which is seldom, since SQLite writes to it when it folds the log in: the file
+  by itself, without its log, must still have the head that it had when that was last looked at.
+
+Only stat is used on the file itself: to open and close it would drop the locks that SQLite holds in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import NoReturn
+
+from ledger._connect import uri
+from ledger._errors import LedgerReplaced
+
+__all__ = ["SameFile"]
+
+_HEAD = "SELECT seq, hash FROM main.events ORDER BY seq DESC LIMIT 1"
+_AT = "SELECT hash FROM main.events WHERE seq = ?"
+_LOOKS = 40
+_PAUSE = 0.05
+"""How often, and after how many seconds, a file that looks wrong is looked at anew: it may just be folded into."""
+
+
+class SameFile:
+    """The file under an open ledger. `acknowledged` is (seq, hash) of the newest event that somebody was told of."""
+
+    def __init__(self, path: Path) -> None:
+        """Remember the file that is there now. Raises OSError where none is."""
+        self._path = path.absolute()
+        self._id = _identity(self._path)
+        self._beside: dict[Path, tuple[int, int]] = {}
+        self._seen: tuple[int, ...] = ()
+        self._folded: tuple[int, str] | None = None
+        self._lost = ""
+        self.acknowledged: tuple[int, str] | None = None
+
+    def opened(self, writer: sqlite3.Connection) -> None:
+        """A writer is connected: its log and index are beside the file. Raises LedgerReplaced."""
+        head = writer.execute(_HEAD).fetchone()
+        if self.acknowledged is None and head is not None:
+            self.acknowledged = (int(head[0]), str(head[1]))
+        real = self._path.resolve()
+        self._beside = {}
+        for suffix in ("-wal", "-shm"):
+            beside = real.with_name(real.name + suffix)
+            try:
+                self._beside[beside] = _identity(beside)
+            except OSError:
+                continue  # an SQLite that keeps its index in memory
+        self.look(writer)
+
+    def look(self, writer: sqlite3.Connection | None, *, closely: bool = False) -> None:
+        """Raise LedgerReplaced, from now on every time, unless the file is the one that was opened.
+
+        `writer` is open on it; what it still reads is saved where the file has lost its name. `closely` looks into the
+        file whatever its times say.
+        """
+        if not self._lost:
+            why = self._why_not(writer, closely=closely)
+            if not why:
+                return
+            self._lost = self._sentence(why, writer)
+        raise LedgerReplaced(self._lost)
+
+    def refuse(self, why: str, writer: sqlite3.Connection | None) -> NoReturn:
+        """Raise LedgerReplaced for what was noticed elsewhere."""
+        self._lost = self._lost or self._sentence(why, writer)
+        raise LedgerReplaced(self._lost)
+
+    def _why_not(self, writer: sqlite3.Connection | None, *, closely: bool) -> str:
+        try:
+            now = self._path.stat()
+        except OSError as problem:
+            return f"was moved away or removed ({problem.strerror or problem})"
+        if (now.st_dev, now.st_ino) != self._id:
+            return "was replaced by another file"
+        for path, had in self._beside.items():
+            try:
+                if _identity(path) != had:
+                    return f"lost its {path.name}, which was replaced by another file"
+            except OSError as problem:
+                return f"lost its {path.name} ({problem.strerror or problem})"
+        if _times(now) == self._seen and not closely:
+            return ""
+        try:
+            return self._look_inside(writer)
+        except OSError as problem:
+            return f"can't be looked at any more ({problem.strerror or problem})"
+
+    def _look_inside(self, writer: sqlite3.Connection | None) -> str:
+        """Why the file by itself isn't the one that it was, or a later one; "" where it is.
+
+        It can be caught while another process folds the log into it. So what looks wrong is looked at again, after a
+        checkpoint of our own, which can't be done while another is.
+        """
+        why = ""
+        for number in range(_LOOKS):
+            if number and writer is not None:
+                try:
+                    (busy, _, _) = writer.execute("PRAGMA main.wal_checkpoint(PASSIVE)").fetchone()
+                except sqlite3.Error as problem:
+                    return f"can't be read any more ({problem})"
+                if busy:
+                    time.sleep(_PAUSE)
+                    continue
+            elif number:
+                time.sleep(_PAUSE)
+            before = _times(self._path.stat())
+            why = self._alone()
+            if before == _times(self._path.stat()):
+                if not why:
+                    self._seen = before
+                    return ""
+                if number > 1:
+                    return why
+        return why
+
+    def _alone(self) -> str:
+        had = self._folded
+        try:
+            with closing(sqlite3.connect(uri(self._path, "mode=ro&immutable=1"), uri=True)) as reader:
+                (pages,) = reader.execute("PRAGMA page_count").fetchone()
+                (size,) = reader.execute("PRAGMA page_size").fetchone()
+                cut = self._path.stat().st_size < pages * size
+                head = reader.execute(_HEAD).fetchone()
+                there = None if had is None else reader.execute(_AT, (had[0],)).fetchone()
+        except (sqlite3.Error, UnicodeDecodeError) as problem:
+            # Of a file that never could be read, whoever reads it next says so.
+            return "" if had is None else f"can't be read any more ({problem})"
+        if had is not None and (cut or head is None):
+            return "was cut short"
+        if had is not None and (there is None or there[0] != had[1]):
+            return f"was written over with another copy, whose last event is {head[0]}"
+        if head is not None:
+            self._folded = (int(head[0]), str(head[1]))
+        return ""
+
+    def _sentence(self, why: str, writer: sqlite3.Connection | None) -> str:
+        told = (
+            "nothing was acknowledged yet"
+            if self.acknowledged is None
+            else f"events up to {self.acknowledged[0]} were acknowledged, and nothing after that is"
+        )
+        return (
+            f"{self._path} {why} while this process had it open: {told}."
+            f" {self._where(writer)}"
+            " See what `ledger verify` says of each copy before you go on with one (a run that was stopped: `harness"
+            " resume`)"
+        )
+
+    def _where(self, writer: sqlite3.Connection | None) -> str:
+        """Where what was acknowledged may be. What only this process can still read is saved first."""
+        try:
+            still = _identity(self._path) == self._id and all(
+                _identity(path) == had for path, had in self._beside.items()
+            )
+        except OSError:
+            still = False
+        if still:
+            return "Look for it in snapshots, backups and what the program that wrote over it keeps."
+        saved = self._save(writer) if writer is not None else None
+        if saved is not None:
+            return f"What this process could still read of the file it had opened is saved in {saved}."
+        moved = _named_now(self._id)
+        return (
+            f"Look for it in {moved}."
+            if moved
+            else "Look for it where the file was moved to, in snapshots and backups."
+        )
+
+    def _save(self, writer: sqlite3.Connection) -> Path | None:
+        if self.acknowledged is None:
+            return None
+        seq, digest = self.acknowledged
+        target = self._path.with_name(f"{self._path.name}.rescued-{seq}")
+        try:
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except OSError:
+            return None
+        try:
+            with closing(sqlite3.connect(uri(target, "mode=rw"), uri=True)) as copy:
+                writer.backup(copy)
+                found = copy.execute(_AT, (seq,)).fetchone()
+            if found is not None and found[0] == digest:
+                return target
+        except sqlite3.Error:
+            pass
+        for each in (target, target.with_name(target.name + "-wal"), target.with_name(target.name + "-shm")):
+            each.unlink(missing_ok=True)
+        return None
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _times(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _named_now(identity: tuple[int, int]) -> str:
+    """The path that Linux has for a file that is open here; "" where that isn't known."""
+    if not sys.platform.startswith("linux"):
+        return ""
+    for each in Path("/proc/self/fd").iterdir():
+        try:
+            if _identity(each) == identity and not (name := str(each.readlink())).endswith(" (deleted)"):
+                return name
+        except OSError:
+            continue
+    return ""
