@@ -33,6 +33,8 @@ _MODES: tuple[tuple[str, str | None, object], ...] = (
     ("fullfsync", "ON", 1),
     ("checkpoint_fullfsync", "ON", 1),
     ("secure_delete", "ON", 1),
+    # Each time that the log is folded in, the file is looked into (ledger._same_file), so it isn't done too often.
+    ("wal_autocheckpoint", "4000", 4000),
     ("trusted_schema", "OFF", 0),
     ("temp_store", "MEMORY", 2),
     # An error of a disk under a mapped file ends the process, and a stray write into the map is in the file.

@@ -17,7 +17,7 @@ from ledger import Draft, Ledger, LedgerReplaced, verify
 from ledger._compress import compress
 from ledger.kinds import Note
 
-BLOB = bytes(range(256)) * 400
+BLOB = bytes(range(256)) * 1600
 """So large that SQLite folds its log into the file some five times in 120 appends."""
 
 
