@@ -23,7 +23,8 @@ from harness.cli import (
     _run,
     _suites,
 )
-from ledger.cli import run_app
+from ledger.cli import Version, commands_of, run_app
+from ledger.cli import app as ledger_app
 
 __all__ = ["app", "main"]
 
@@ -32,7 +33,6 @@ app = typer.Typer(
     help="Ask models, capture what crosses the wire, read, confirm and score; every step an event in a ledger.",
     epilog="Exit status: 0 all well, 1 what was asked about is false, 2 wrong usage or nothing readable,"
     " 3 incomplete, 4 refused.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"auto_envvar_prefix": "HARNESS", "help_option_names": ["-h", "--help"]},
@@ -58,10 +58,10 @@ app.command("probe")(_probe.probe)
 
 
 @app.callback()
-def _root() -> None:  # pyright: ignore[reportUnusedFunction]
+def _root(version: Version = False) -> None:  # pyright: ignore[reportUnusedFunction]
     pass
 
 
 def main() -> None:
     """The entry point of the command `harness`."""
-    raise SystemExit(run_app(app, "harness"))
+    raise SystemExit(run_app(app, "harness", others={"ledger": commands_of(ledger_app)}))

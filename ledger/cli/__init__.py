@@ -8,15 +8,18 @@ from ledger.cli import _bundle, _checkpoint, _cite, _lineage, _look, _redact, _s
 from ledger.cli._guard import run_app
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_bytes, emit_json, table, tell
+from ledger.cli._program import Version, commands_of
 
-__all__ = ["DEFAULT_DB", "AsJson", "Db", "Words", "app", "emit_bytes", "emit_json", "main", "run_app", "table", "tell"]
+__all__ = [
+    "DEFAULT_DB", "AsJson", "Db", "Version", "Words", "app", "commands_of", "emit_bytes",
+    "emit_json", "main", "run_app", "table", "tell",
+]  # fmt: skip
 
 app = typer.Typer(
     name="ledger",
     help="Look at, check and keep a ledger: an append-only, hash-chained record of evaluation events in one file.",
     epilog="Exit status: 0 all well, 1 what was asked about is false, 2 wrong usage or nothing readable,"
     " 3 incomplete, 4 refused.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"auto_envvar_prefix": "LEDGER", "help_option_names": ["-h", "--help"]},
@@ -45,11 +48,18 @@ app.command("stats")(_stats.stats)
 app.command("serve")(_serve.serve)
 
 
+_HARNESS = (
+    "new", "run", "resume", "rescore", "replay", "compare", "gate", "grade", "report", "check", "correct", "publish",
+    "suites", "freeze", "rules", "parse", "probe",
+)  # fmt: skip
+"""Commands of the other program that this one hasn't; written out, since nothing here imports it."""
+
+
 @app.callback()
-def _root() -> None:  # pyright: ignore[reportUnusedFunction]
+def _root(version: Version = False) -> None:  # pyright: ignore[reportUnusedFunction]
     pass
 
 
 def main() -> None:
     """The entry point of the command `ledger`."""
-    raise SystemExit(run_app(app, "ledger"))
+    raise SystemExit(run_app(app, "ledger", others={"harness": _HARNESS}))

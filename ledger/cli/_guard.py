@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,16 +20,20 @@ from ledger._said import aimed
 from ledger.cli._empty import refuse_empty_paths
 from ledger.cli._options import LEDGER
 from ledger.cli._output import tell
+from ledger.cli._program import complete
 
 __all__ = ["run_app"]
 
 _READING = "it can't be read; `ledger verify` says more"
 
 
-def run_app(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> int:
+def run_app(
+    app: typer.Typer, name: str, arguments: Sequence[str] | None = None, *, others: Mapping[str, Collection[str]] = {}
+) -> int:
     """Run a command line and return its exit status. Commands return theirs, or None for 0.
 
-    An exception with an `exit_status` (LedgerError, and its like in other packages) ends in that status.
+    An exception with an `exit_status` (LedgerError, and its like in other packages) ends in that status. `others` are
+    other programs of the package and their commands: one that is asked for here is named as theirs.
     """
     for name_of, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
         if stream is None:
@@ -40,7 +44,7 @@ def run_app(app: typer.Typer, name: str, arguments: Sequence[str] | None = None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
     try:
-        return _run(app, name, list(sys.argv[1:] if arguments is None else arguments))
+        return _run(app, name, list(sys.argv[1:] if arguments is None else arguments), others)
     except KeyboardInterrupt:
         tell("interrupted")
         return 130
@@ -49,11 +53,12 @@ def run_app(app: typer.Typer, name: str, arguments: Sequence[str] | None = None)
         return 141
 
 
-def _run(app: typer.Typer, name: str, arguments: list[str]) -> int:
+def _run(app: typer.Typer, name: str, arguments: list[str], others: Mapping[str, Collection[str]]) -> int:
     load_dotenv()
     meta: dict[str, Any] = {}
     try:
         command = typer.main.get_command(app)
+        complete(command, name)
         refuse_empty_paths(command)
         with command.make_context(name, arguments or ["--help"]) as context:
             meta = context.meta
@@ -68,10 +73,16 @@ def _run(app: typer.Typer, name: str, arguments: list[str]) -> int:
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as problem:  # noqa: BLE001 - the last door: whatever it is, a person reads one sentence
-        return _explain(problem, meta.get(LEDGER))
+        return _explain(problem, meta.get(LEDGER), _theirs(arguments, others))
 
 
-def _explain(problem: Exception, ledger: Path | None) -> int:
+def _theirs(arguments: list[str], others: Mapping[str, Collection[str]]) -> str:
+    """The command of another program that was meant, "" for none."""
+    word = next((each for each in arguments if not each.startswith("-")), "")
+    return next((f"{program} {word}" for program, commands in others.items() if word in commands), "")
+
+
+def _explain(problem: Exception, ledger: Path | None, theirs: str) -> int:
     status = getattr(problem, "exit_status", None)
     if isinstance(status, int):
         # A file's many faults are a line each: what one line holds can still not pass for two.
@@ -83,7 +94,10 @@ def _explain(problem: Exception, ledger: Path | None) -> int:
     if isinstance(problem, typer.TyperException):
         context = getattr(problem, "ctx", None)
         more = f" (`{context.command_path} --help` shows how)" if context is not None else ""
-        tell(f"error: {problem.format_message().rstrip('.')}{more}")
+        said = problem.format_message().rstrip(".")
+        if theirs and said.startswith("No such command"):
+            said, more = f"{said.partition('. ')[0]}; `{theirs}` is one", ""
+        tell(f"error: {said}{more}")
         return 2
     if isinstance(problem, OSError):
         where = f"{problem.filename}: " if problem.filename else ""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import ledger._store
+import ledger._writer
 from harness.cli import app
 from ledger import Ledger, verify
 from ledger.cli import run_app
@@ -51,7 +51,7 @@ def test_a_full_disk_stops_a_run_before_its_next_request_and_resume_ends_it(
             "--max-connections", "2", "--max-retries", "0", "--db", str(lab.db),
         ]  # fmt: skip
         with monkeypatch.context() as full:
-            real = ledger._store.connect_writer
+            real = ledger._writer.connect_writer
             full.setattr(
                 ledger._store,
                 "connect_writer",

@@ -197,8 +197,8 @@ def test_a_reader_that_goes_away_ends_it_quietly(command: Command, name: str) ->
 def test_ctrl_c_is_one_word_and_130(command: Command) -> None:
     Ledger.create(command.folder / "ledger.db").close()
     code = (
-        "import ledger._store as store; from ledger.cli import main\n"
-        "def tell(*groups): print('waits', flush=True); return real(*groups)\n"
+        "import ledger._writer as store; from ledger.cli import main\n"
+        "def tell(*groups, **given): print('waits', flush=True); return real(*groups, **given)\n"
         "real, store.append_all = store.append_all, tell\n"
         "main()"
     )

@@ -23,7 +23,7 @@ from typing import Any
 
 import ledger._connect
 import ledger._schema
-import ledger._store
+import ledger._writer
 import ledger.cli
 from ledger import Draft, Ledger, LedgerError
 from ledger.checkpoints._extends import origin_of
@@ -157,7 +157,7 @@ def durable(scene: Scene) -> None:
         return connection
 
     if wanted != "FULL":
-        ledger._store.connect_writer = loosened
+        ledger._writer.connect_writer = loosened
     for start in (0, 4):
         with Ledger.open(scene.path) as opened:
             for number in range(start, start + 4):
