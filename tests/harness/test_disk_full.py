@@ -53,7 +53,7 @@ def test_a_full_disk_stops_a_run_before_its_next_request_and_resume_ends_it(
         with monkeypatch.context() as full:
             real = ledger._writer.connect_writer
             full.setattr(
-                ledger._store,
+                ledger._writer,
                 "connect_writer",
                 lambda path: Filling(real(path), lambda: len(server.requests) >= room),
             )

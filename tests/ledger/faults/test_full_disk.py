@@ -76,8 +76,8 @@ def test_a_file_that_may_grow_no_further_fails_appends_and_loses_none(path: Path
     with Ledger.open(path) as opened:
         acknowledged |= {event.seq: event.hash for event in opened.append(Draft(Note(text="first")))}
         assert opened._writer is not None
-        (pages,) = opened._writer.execute("PRAGMA page_count").fetchone()
-        opened._writer.execute(f"PRAGMA max_page_count={pages + 40}").fetchall()
+        (pages,) = opened._writer.connection.execute("PRAGMA page_count").fetchone()
+        opened._writer.connection.execute(f"PRAGMA max_page_count={pages + 40}").fetchall()
         with pytest.raises(AppendFailed, match=r"full.*nothing of this append was written"):
             for number in range(1_000):
                 for event in opened.append(Draft(Note(text=f"{number}"), blobs={"file": b"x" * 9_000})):

@@ -23,6 +23,7 @@ from typing import Any
 
 import ledger._connect
 import ledger._schema
+import ledger._store
 import ledger._writer
 import ledger.cli
 from ledger import Draft, Ledger, LedgerError
@@ -165,7 +166,7 @@ def durable(scene: Scene) -> None:
                     scene.tell(seq=event.seq, hash=event.hash)
                 if number % 4 == 1:
                     assert opened._writer is not None
-                    opened._writer.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
+                    opened._writer.connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
     scene.command("redact", "4:file", "--category", "rights", "--reason", "may not be kept", "--json")
     scene.appends([("after it", 100)])
 
