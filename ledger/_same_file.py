@@ -5,9 +5,13 @@ that has no name any more, or over pages that are no longer there. So before an 
 
 - device and inode of the file and of its log (-wal) must be those that were opened. SQLite removes the log only when
   the last connection closes, and ours is open. The log itself is asked only where its folder changed: a file that is
-  asked for its times has them written more exactly the next time, and that made each commit 10% slower;
+  asked for its times has them written more exactly the next time, and that made each append 15% slower;
 - where size or times of the file moved, which is seldom, since SQLite writes to it when it folds the log in (every
-  4,000 pages): the file by itself, without its log, must still have the head that it had when that was last looked at.
+  4,000 pages): the file by itself, without its log, must still have the head that it had when that was last looked at;
+- where the log became shorter or begins otherwise, SQLite has begun it anew. That it does once all of it is in the
+  file, so the file by itself must have the last event that was acknowledged.
+
+And once it is closed, whoever opens it anew must find the last event that was acknowledged.
 
 Only stat is used on the file itself: to open and close it would drop the locks that SQLite holds in this process.
 """
@@ -16,9 +20,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -29,6 +32,8 @@ __all__ = ["SameFile"]
 
 _HEAD = "SELECT seq, hash FROM main.events ORDER BY seq DESC LIMIT 1"
 _AT = "SELECT hash FROM main.events WHERE seq = ?"
+_HEADER = 32
+"""Bytes at the start of a write-ahead log, with its salts (sqlite.org/fileformat2.html#walformat)."""
 _LOOKS = 40
 _PAUSE = 0.05
 """How often, and after how many seconds, a file that looks wrong is looked at anew: it may just be folded into."""
@@ -43,6 +48,8 @@ class SameFile:
         self._name = str(self._path)
         self._id = _identity(self._name)
         self._log = ""
+        self._log_handle: int | None = None
+        self._log_seen: tuple[int, bytes] = (0, b"")
         self._parent = ""
         self._folder: tuple[int, ...] = ()
         self._log_id: tuple[int, int] | None = None
@@ -60,6 +67,9 @@ class SameFile:
         self._parent = str(Path(self._log).parent)
         try:
             self._log_id = _identity(self._log)
+            # SQLite holds no locks on its log, so this one may be opened and closed.
+            self._log_handle = os.open(self._log, os.O_RDONLY)
+            self._log_seen = self._log_now()
         except OSError as problem:
             self.refuse(f"has no log beside it ({problem.strerror or problem})", writer)
         self.look(writer)
@@ -77,6 +87,28 @@ class SameFile:
             self._lost = self._sentence(why, writer)
         raise LedgerReplaced(self._lost)
 
+    def look_ahead(self, writer: sqlite3.Connection) -> None:
+        """`look`, where the log became shorter: what is about to be appended would fill the gap with zeros."""
+        if self._log_handle is not None and os.lseek(self._log_handle, 0, os.SEEK_END) < self._log_seen[0]:
+            self.look(writer)
+
+    def close(self) -> None:
+        """Look at the log no more: its writer is closed."""
+        if self._log_handle is not None:
+            os.close(self._log_handle)
+            self._log_handle = None
+
+    def hold(self, reader: sqlite3.Connection) -> None:
+        """Raise LedgerReplaced unless a connection that was opened just now finds what was acknowledged.
+
+        A writer reads out of its own memory what it wrote, so it doesn't see a log that was cut or written over.
+        """
+        if self.acknowledged is not None:
+            seq, digest = self.acknowledged
+            row = reader.execute(_AT, (seq,)).fetchone()
+            if row is None or row[0] != digest:
+                self.refuse(f"or its log lost event {seq}", None)
+
     def refuse(self, why: str, writer: sqlite3.Connection | None) -> NoReturn:
         """Raise LedgerReplaced for what was noticed elsewhere."""
         self._lost = self._lost or self._sentence(why, writer)
@@ -91,12 +123,28 @@ class SameFile:
             return "was replaced by another file"
         if why := self._why_not_log(closely=closely):
             return why
-        if _times(now) == self._seen and not closely:
-            return ""
         try:
-            return self._look_inside(writer)
+            log = (0, b"") if self._log_handle is None else self._log_now()
+            anew = log[0] < self._log_seen[0] or log[1] != self._log_seen[1]
+            if _times(now) != self._seen or closely or (anew and self._why_not_folded()):
+                why = self._look_inside(writer) or (self._why_not_folded() if anew else "")
+                if why:
+                    return why
         except OSError as problem:
             return f"can't be looked at any more ({problem.strerror or problem})"
+        self._log_seen = log
+        return ""
+
+    def _log_now(self) -> tuple[int, bytes]:
+        """The log's size and its header, which is another one each time that the log begins anew. Without stat."""
+        assert self._log_handle is not None
+        return os.lseek(self._log_handle, 0, os.SEEK_END), os.pread(self._log_handle, _HEADER, 0)
+
+    def _why_not_folded(self) -> str:
+        folded, told = self._folded, self.acknowledged
+        if told is None or (folded is not None and folded[0] >= told[0]):
+            return ""
+        return f"lost its log ({self._log}), which was cut or written over"
 
     def _why_not_log(self, *, closely: bool) -> str:
         if not self._log:
@@ -209,7 +257,8 @@ class SameFile:
         except sqlite3.Error:
             pass
         for each in (target, target.with_name(target.name + "-wal"), target.with_name(target.name + "-shm")):
-            each.unlink(missing_ok=True)
+            with suppress(OSError):
+                each.unlink(missing_ok=True)
         return None
 
 
@@ -229,12 +278,12 @@ def _times(found: os.stat_result) -> tuple[int, ...]:
 
 def _named_now(identity: tuple[int, int]) -> str:
     """The path that Linux has for a file that is open here; "" where that isn't known."""
-    if not sys.platform.startswith("linux"):
+    try:
+        handles = list(Path("/proc/self/fd").iterdir())
+    except OSError:
         return ""
-    for each in Path("/proc/self/fd").iterdir():
-        try:
+    for each in handles:
+        with suppress(OSError):
             if _identity(str(each)) == identity and not (name := str(each.readlink())).endswith(" (deleted)"):
                 return name
-        except OSError:
-            continue
     return ""

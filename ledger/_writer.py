@@ -13,7 +13,7 @@ from pathlib import Path
 from ledger._append import append_all
 from ledger._connect import connect_reader, connect_writer, refuse_unguarded
 from ledger._drafts import Prepared
-from ledger._errors import AppendFailed, LedgerError, LedgerReplaced
+from ledger._errors import AppendFailed, LedgerError, LedgerReplaced, NotALedger
 from ledger._event import Event
 from ledger._reasons import advice
 from ledger._rows import event_by_body
@@ -48,6 +48,7 @@ class Writer:
         if schema != self._schema_seen:
             refuse_unguarded(self.connection, self._path)
             self._schema_seen = schema
+        self._same.look_ahead(self.connection)
         try:
             results = append_all(self.connection, groups, after=self._same.acknowledged)
         except LedgerReplaced as problem:
@@ -68,6 +69,7 @@ class Writer:
                 self._disconnect()
             left = forget_unsynced(self._path, problem)
             with closing(connect_reader(self._path)) as reader:
+                self._same.hold(reader)
                 found = [_written(reader, group) for group in groups]
         except LedgerReplaced as replaced:
             return [replaced] * len(groups)
@@ -92,8 +94,14 @@ class Writer:
             self._same.look(self.connection, closely=True)
         finally:
             self._disconnect()
+        try:
+            with closing(connect_reader(self._path)) as reader:
+                self._same.hold(reader)
+        except (NotALedger, sqlite3.Error) as problem:
+            self._same.refuse(f"can't be read any more ({problem})", None)
 
     def _disconnect(self) -> None:
+        self._same.close()
         if self.connection is not None:
             self.connection.close()
             self.connection = None
