@@ -62,7 +62,7 @@ _ROLES: Final[Mapping[str, str]] = {
     "num_search_queries": "searches",
     **dict.fromkeys(
         ("num_sources_used", "num_server_side_tools_used", "search_context_size", "usage_breakdown",
-         "prompt_audio_seconds"),
+         "service_tier", "prompt_audio_seconds"),
         "charged",
     ),
 }  # fmt: skip

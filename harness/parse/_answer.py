@@ -49,7 +49,7 @@ def read_string(text: str, *, ask: Ask, stop: Stop, rules: ReadRules) -> Reading
             text.encode()
         except UnicodeEncodeError:
             return make_reading("malformed", "lone_surrogate")
-    start = 1 if rules.bom and text.startswith(_BOM) else 0
+    start = len(text) - len(text.lstrip(_BOM)) if rules.bom else 0
     if ask in ("object", "array"):
         # A text that is one JSON value holds no control bytes, so most replies need nothing of what follows.
         whole = read_whole(text, start, ask, stop, rules)

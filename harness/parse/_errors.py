@@ -11,19 +11,24 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from harness._outcomes import Advice, Status, reason
+from harness._outcomes import Status, reason
+from harness.parse._retry import wait_told
 from harness.parse._types import Protocol
 
-__all__ = ["ApiError", "advice_inner", "error_in", "error_named", "name_inner", "name_status"]
+__all__ = ["ApiError", "advice_body", "advice_inner", "error_in", "error_named", "name_inner", "name_status"]
 
 
 @dataclass(frozen=True, slots=True)
 class ApiError:
-    """The parts of an error object that decide its name. `inner` is a status code given in the body."""
+    """The parts of an error object that decide its name. `inner` is a status code given in the body, `wait` the seconds
+    after which it asks to be asked again, as text; `lasting` says that it is of a quota that no such wait brings back.
+    """
 
     message: str = ""
     kinds: frozenset[str] = frozenset()
     inner: int | None = None
+    wait: str = ""
+    lasting: bool = False
 
 
 _BILLING_KINDS: Final = frozenset({
@@ -146,10 +151,14 @@ def _error(body: dict[str, Any]) -> ApiError:
     message = body.get("message")
     kinds = {value.lower() for key in ("type", "code", "status") if isinstance(value := body.get(key), str)}
     codes = [body.get(key) for key in ("code", "status", "status_code")]
+    words = message[:_WORDS_REACH] if isinstance(message, str) else ""
+    wait, lasting = wait_told(words, body.get("details"))
     return ApiError(
-        message[:_WORDS_REACH] if isinstance(message, str) else "",
+        words,
         frozenset(kinds),
         next((number for code in codes if (number := _status_code(code)) is not None), None),
+        wait,
+        lasting,
     )
 
 
@@ -162,7 +171,10 @@ def _status_code(code: Any) -> int | None:
 
 
 def _is_billing(error: ApiError) -> bool:
-    return bool(error.kinds & _BILLING_KINDS) or _BILLING_WORDS.search(error.message) is not None
+    """Whether the account is spent. Gemini says so of each limit, that of a minute too, and then names the wait."""
+    if error.kinds & _BILLING_KINDS:
+        return True
+    return _BILLING_WORDS.search(error.message) is not None and (error.lasting or not error.wait)
 
 
 def _is_context(error: ApiError) -> bool:
@@ -225,11 +237,17 @@ def name_inner(error: ApiError, protocol: Protocol) -> tuple[Status, str]:
     return "error", "error_in_200"
 
 
-def advice_inner(error: ApiError, name: str) -> Advice:
+def advice_body(error: ApiError | None, status: Status, name: str) -> str:
+    """Whether asking again may help, by what a reply was named, and after how long, where its error tells that."""
+    found = reason(status, name).retry
+    return f"after:{error.wait}" if error is not None and error.wait and found == "backoff" else found
+
+
+def advice_inner(error: ApiError, name: str) -> str:
     """Whether asking again may help, for an error inside a 200: its own code says, else the kind that it is called."""
     if name != "error_in_200":
-        return reason("error", name).retry
+        return advice_body(error, "error", name)
     if error.inner is not None and 400 <= error.inner < 600:
-        return reason("error", f"http_{error.inner}").retry
+        return advice_body(error, "error", f"http_{error.inner}")
     lasting = error.kinds & _LASTING_KINDS or _is_context(error)
-    return "never" if lasting else reason("error", name).retry
+    return "never" if lasting else advice_body(error, "error", name)

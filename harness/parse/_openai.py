@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from harness.parse._message import Ending, Message, as_list, as_object, as_text
-from harness.parse._usage import BREAKDOWN
+from harness.parse._usage import BREAKDOWN, TIER, has_own_price
 
 __all__ = ["ENDINGS", "feed", "whole"]
 
@@ -23,6 +23,11 @@ ENDINGS: Final[dict[str, Ending]] = {
     "network_error": "error",
     "sensitive": "filter",
     "model_length": "length",
+    # Together's (docs.together.ai/reference/chat-completions-1), Hugging Face's (TGI), xAI's.
+    "eos": "end",
+    "eos_token": "end",
+    "stop_sequence": "end",
+    "end_turn": "end",
 }
 _NATIVE: Final[dict[str, Ending]] = {
     "max_tokens": "length", "length": "length", "max_output_tokens": "length", "model_length": "length",
@@ -30,7 +35,8 @@ _NATIVE: Final[dict[str, Ending]] = {
     "filter", "guardrail_intervened": "filter", "recitation": "filter", "blocklist": "filter", "prohibited_content":
     "filter", "spii": "filter", "refusal": "refusal", "pause_turn": "pause",
 }  # fmt: skip
-"""Words of the provider behind a router that an answer didn't end by itself. The router's own word may hide them."""
+"""Words of the provider behind a router that an answer didn't end by itself. The router's own word may hide them, and
+some pass them on in its place."""
 _CLIENT_CALLS: Final = ("function", "custom", "builtin_function")
 _RAN: Final = ("output", "outputs", "result", "results")
 _THOUGHTS: Final = ("reasoning_content", "reasoning")
@@ -54,9 +60,14 @@ def whole(root: dict[str, Any]) -> Message:
     body = as_object(choice.get("message"))
     if body is not None:
         _take(message, body)
-    elif choice.get("message") is not None:
+    elif choice.get("message") is not None or _elsewhere(choice, "delta"):
         message.fault = "not_json"
     return message
+
+
+def _elsewhere(choice: dict[str, Any], *places: str) -> bool:
+    """Whether a choice without a message has its answer where this protocol has none: it is another's, not empty."""
+    return isinstance(choice.get("text"), str) or any(choice.get(place) for place in places)
 
 
 def _take(message: Message, body: dict[str, Any]) -> None:
@@ -110,6 +121,8 @@ def _stop(message: Message, choice: dict[str, Any]) -> None:
     said, native = as_text(choice.get("finish_reason")), as_text(choice.get("native_finish_reason"))
     if said:
         message.stop = said
+        if said not in ENDINGS:
+            message.ending = ENDINGS.get(said.lower()) or _NATIVE.get(said.lower())
         hidden = _NATIVE.get(native.lower()) if said == "stop" else None
         if hidden is not None:
             message.stop, message.ending = native, hidden
@@ -137,7 +150,14 @@ def feed(message: Message, event: dict[str, Any]) -> None:
         if choice is None:
             message.fault = "not_json"
             continue
-        delta = as_object(choice.get("delta")) or {}
+        delta = as_object(choice.get("delta"))
+        if delta is None:
+            # Servers that can't stream send the whole message as their only event; others repeat it in the last one.
+            delta = as_object(choice.get("message")) or {}
+            if not delta and _elsewhere(choice):
+                message.fault = "not_json"
+            if message.texts or message.calls or message.refusal:
+                delta = {}
         if any(delta.get(key) for key in _PARTS):
             message.told.more()
         if choice.get("index", 0) != 0:
@@ -158,3 +178,5 @@ def _told(message: Message, body: dict[str, Any], *, final: bool) -> None:
     if body.get("usage_breakdown") or beside.get("usage_breakdown"):
         # Groq's compound systems: several models were asked, each at its own price.
         message.told.counts[BREAKDOWN] = 1
+    if has_own_price(body, "service_tier"):
+        message.told.counts[TIER] = 1

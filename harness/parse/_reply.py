@@ -11,7 +11,7 @@ from harness._outcomes import Status, is_reason
 from harness.parse import _anthropic, _ollama, _openai
 from harness.parse._answer import read_text
 from harness.parse._encoding import Decoded, decode
-from harness.parse._errors import ApiError, advice_inner, error_in, error_named, name_inner, name_status
+from harness.parse._errors import ApiError, advice_body, advice_inner, error_in, error_named, name_inner, name_status
 from harness.parse._events import Sent, cut_text, is_server_sent, lines_of_json, server_sent
 from harness.parse._json import load, trim
 from harness.parse._message import Ending, Message, read_message, with_facts
@@ -106,7 +106,7 @@ def _read(wire: Wire, codec: _Codec, protocol: Protocol, ask: Ask, rules: ReadRu
     text = _characters(decoded.data, cut=bool(fault))
     if text is None:
         return _with_coding(_cut(fault, Message()), decoded) if fault else make_reading("error", "invalid_utf8")
-    if stream and not _is_one_object(text, codec):
+    if (stream or _says_stream(wire, codec)) and not _is_one_object(text, codec):
         found = _read_stream(text, fault, codec, protocol, ask, rules, transport_cut=not wire.whole)
         return _with_coding(found, decoded)
     if fault:
@@ -128,6 +128,12 @@ def _read(wire: Wire, codec: _Codec, protocol: Protocol, ask: Ask, rules: ReadRu
     if message.fault:
         return with_facts(make_reading("error", message.fault), message)
     return read_message(message, codec.endings, ask, rules)
+
+
+def _says_stream(wire: Wire, codec: _Codec) -> bool:
+    """Whether a reply says itself that it is a stream: some servers send one where none was asked for."""
+    media = (wire.header("content-type") or "").partition(";")[0].strip().lower()
+    return codec.events is server_sent and media == "text/event-stream"
 
 
 def _ends_with_connection(wire: Wire) -> bool:
@@ -192,7 +198,8 @@ def _refused_by_status(wire: Wire) -> Reading:
     text = decoded.data.decode("utf-8", "replace")
     error = error_in(load(text)[1])
     status, name = name_status(wire.status, error if error is not None else ApiError())
-    return make_reading(status, name, flags=("stop_run",) if name in _STOPPING else ())
+    flags = ("stop_run",) if name in _STOPPING else ()
+    return make_reading(status, name, flags=flags, retry=advice_body(error, status, name))
 
 
 def _inner_error(error: ApiError, protocol: Protocol, message: Message) -> Reading:
@@ -220,14 +227,17 @@ def _read_stream(
     message = Message()
     broken = cut_data = ""
     events = 0
-    for data, name in codec.events(text):
+    for data, name, stray in codec.events(text):
         if broken:
             # Only the last event can have been cut; one with others after it is wrong.
             return _cut(broken, message)
-        if codec.events is server_sent and data.strip() == _DONE:
+        if codec.events is server_sent and data.strip(' \t\r\n"').upper() == _DONE:
             message.done = True
             break
         root = _object(data)
+        if stray and (error := error_in(load(data)[1])) is None:
+            broken, cut_data = "not_json", data
+            continue
         if name == "error":
             return _inner_error(error_named(data, load(data)[1]), protocol, message)
         if isinstance(root, str):

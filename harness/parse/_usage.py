@@ -11,20 +11,31 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-__all__ = ["BREAKDOWN", "NOT_COUNTS", "NOT_FINAL", "TOKEN_ENDINGS", "Told", "as_counts", "as_kept_before"]
+__all__ = [
+    "BREAKDOWN", "NOT_COUNTS", "NOT_FINAL", "TIER", "TOKEN_ENDINGS", "Told", "as_counts", "as_kept_before",
+    "has_own_price",
+]  # fmt: skip
 
 NOT_COUNTS: Final = "not_counts"
 NOT_FINAL: Final = "not_final"
 SEARCH: Final = "search_context_size"
 BREAKDOWN: Final = "usage_breakdown"
-"""Two more names stand for what is no number: that a search, or several models, are charged apart."""
+TIER: Final = "service_tier"
+"""Three more names stand for what is no number: that a search, several models, or a tier are charged apart."""
+_WORDS: Final = ("service_tier", "speed", "inference_geo")
+"""Where replies name what multiplies a price: a tier (OpenAI, Groq, Anthropic), and Anthropic's speed and place."""
+_USUAL: Final = frozenset({
+    "", "auto", "default", "standard", "on_demand", "flex", "batch", "global", "not_available",
+})  # fmt: skip
+"""What such words say of the usual price. `flex` and `batch` come only where they were asked for, and cost less."""
 
 TOKEN_ENDINGS: Final = ("tokens", "Tokens", "token_count", "TokenCount")
 """How a name ends that stands for tokens."""
 
 _COUNTED: Final = (*TOKEN_ENDINGS, "eval_count")
 _ANSWERED: Final = ("completion_tokens", "output_tokens")
-_SUMMED: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_CACHES: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
+_SUMMED: Final = ("input_tokens", "output_tokens", *_CACHES)
 _DEEPEST: Final = 3
 _LONGEST: Final = 200
 _MOST: Final = 190
@@ -56,6 +67,9 @@ class Told:
             before = self._before.get(name, 0)
             still = self._grew and name in _ANSWERED and count == before > 0
             self._odd = self._odd or count < before or still
+        # A prompt that was told without its caches may hold them: some servers of Anthropic's protocol say so at first.
+        late = [name for name in _CACHES if told.get(name) and not self.counts.get(name)]
+        self._odd = self._odd or bool(late and "input_tokens" in self.counts and "input_tokens" not in told)
         self.counts.update(told)
         self._before.update((name, count) for name, count in told.items() if name not in placeholders)
         self._grew, self.final = False, final
@@ -92,10 +106,17 @@ def as_counts(value: object) -> dict[str, int]:
     if usage.get("search_context_size"):
         # Perplexity charges for the search of each request, by a size that is a word.
         found[SEARCH] = 1
+    if found and has_own_price(usage, *_WORDS):
+        found[TIER] = 1
     bad += not _iterated(usage)
     if len(found) > _MOST:
         return {NOT_COUNTS: len(found)}
     return {**found, NOT_COUNTS: bad} if bad else found
+
+
+def has_own_price(body: Mapping[str, Any], *names: str) -> bool:
+    """Whether one of these fields names a tier, a speed or a place with a price of its own."""
+    return any(isinstance(word := body.get(name), str) and word.lower() not in _USUAL for name in names)
 
 
 def as_kept_before(counts: Mapping[str, int] | None, kept: Mapping[str, int] | None) -> Mapping[str, int] | None:
@@ -103,7 +124,7 @@ def as_kept_before(counts: Mapping[str, int] | None, kept: Mapping[str, int] | N
     objects deep and in one place only. `kept` is what it has; where that is nothing, no count stood in that place."""
     if not counts or not kept:
         return None if kept is None else {}
-    marks = (NOT_COUNTS, NOT_FINAL, SEARCH, BREAKDOWN)
+    marks = (NOT_COUNTS, NOT_FINAL, SEARCH, BREAKDOWN, TIER)
     return {name: count for name, count in counts.items() if name not in marks and name.count(".") < _DEEPEST - 1}
 
 

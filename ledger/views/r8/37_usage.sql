@@ -4,8 +4,8 @@
 -- came ahead of the end, or don't add up; it may have been paid for, and its tokens are NULL, never 0. `input_tokens` leaves
 -- out what was read from a cache or written to one (`cached_tokens`, `cache_write_tokens`), for every dialect.
 -- `output_tokens` includes reasoning, wherever the provider counts it. `apart` is above 0 where tokens among these (audio,
--- images, hour-long caches) or tools on the provider's side have a price of their own: then no price list here tells the
--- cost. `whole` says that a whole reply came over the wire.
+-- images, hour-long caches), tools on the provider's side or the call's tier have a price of their own: then no price list
+-- here tells the cost. `whole` says that a whole reply came over the wire.
 
 CREATE VIEW usage AS
 SELECT
@@ -111,7 +111,7 @@ LEFT JOIN json_each(json_array((
             WHEN key = 'num_search_queries' THEN 'searches'
             WHEN key IN (
               'num_sources_used', 'num_server_side_tools_used', 'search_context_size', 'usage_breakdown',
-              'prompt_audio_seconds')
+              'service_tier', 'prompt_audio_seconds')
               OR substr(key, 1, 16) = 'server_tool_use.'
               OR substr(key, 1, 31) = 'server_side_tool_usage_details.' THEN 'charged'
             WHEN substr(key, -12) = '.text_tokens' OR substr(key, -26) = '.ephemeral_5m_input_tokens' THEN ''

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.parse import Protocol, Reading, ReadRules, Wire, read_reply
 from harness.parse._events import server_sent
-from tests.harness.parse.wires import chunk, sent
+from tests.harness.parse.wires import chunk, reply, sent
 
 
 def read(body: bytes, protocol: Protocol = "openai", **headers: str) -> Reading:
@@ -38,7 +38,10 @@ NOTHING = [
     "data:", "data: ", "data:  \t ", "data", "data:\ndata:", "data: \ndata: ", ":", ": ping", ":ping\n: pong",
     "event: ping", "event:", "event", "event: error", "id: 7", "id", "retry: 3000", "id: 7\nretry: 10\nevent: ping",
     "event: ping\ndata:", "foo: bar", "foo", "Data: {}", " data: {}", "data : {}", "x-data: {\"error\": \"no\"}",
-    ": {\"error\": \"no\"}", "event: ping\nid: 1\ndata: ", "",
+    ": {\"error\": \"no\"}", "event: ping\nid: 1\ndata: ", "", "data: : ping", "data: : RELAY PROCESSING", "data: \"\"",
+    "event: ping\ndata: ping", "event: ping\ndata: 2026-11-30", "event: Keep-Alive\ndata: keep-alive",
+    "event: pong\ndata: 1", "event: heartbeat\ndata: null", "event: keepalive\ndata: {}",
+    "event: ping\ndata: {\"type\": \"ping\"}",
 ]  # fmt: skip
 ENDS = ["\n", "\r\n", "\r"]
 
@@ -87,6 +90,67 @@ def test_data_that_is_no_json_is_still_broken_and_so_is_what_only_looks_blank() 
     for wrong in ("data: x", "data: \u00a0", "data: \u2003", "data: {", "data: null"):
         body = "\n\n".join([OPENAI[0], wrong, *OPENAI[1:], ""])
         assert (read(body.encode()).status, read(body.encode()).reason) == ("error", "not_json"), wrong
+
+
+def test_an_event_that_keeps_a_connection_alive_hides_no_error() -> None:
+    for event in ('event: ping\ndata: {"error": {"message": "gone", "code": 503}}', "event: error\ndata: : gone"):
+        found = read("\n\n".join([OPENAI[0], event, *OPENAI[1:], ""]).encode())
+        assert (found.status, found.reason, found.retry) == ("error", "error_in_200", "backoff")
+
+
+@pytest.mark.parametrize("end", ENDS, ids=["LF", "CRLF", "CR"])
+def test_a_piece_that_stands_outside_of_any_field_is_no_answer_without_it(end: str) -> None:
+    """llama.cpp once sent chunks without `data:`; passed over, the text would be short of them and look whole."""
+    for lost in range(2):
+        bare = [each.removeprefix("data: ") if at == lost else each for at, each in enumerate(OPENAI)]
+        # The first piece alone makes the body begin as JSON does, which no stream does.
+        text = ": a stream\n\n" + "\n\n".join([*bare, ""])
+        found = read(text.replace("\n", end).encode())
+        assert (found.status, found.reason, found.value) == ("error", "not_json", None)
+        assert found.text == (None if lost == 0 else "bl")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("protocol", EVENTS)
+def test_an_error_that_a_server_wrote_bare_into_its_stream_is_that_error(
+    protocol: Protocol, indent: int | None
+) -> None:
+    for code, retry in ((503, "backoff"), (400, "never")):
+        error = json.dumps({"error": {"message": "gone", "code": code}}, indent=indent)
+        for tail in ("", "\n", "\n\n"):
+            found = read(("\n\n".join([*EVENTS[protocol][:3], error]) + tail).encode(), protocol)
+            assert (found.status, found.reason, found.retry) == ("error", "error_in_200", retry)
+            assert {f"inner_{code}", "partial_text"} <= {*found.flags}
+
+
+def test_a_bare_piece_that_the_body_s_end_cuts_is_a_cut_stream() -> None:
+    found = read(("\n\n".join([OPENAI[0], '{"choices":[{"index":0,"delta":{"content":"ue'])).encode())
+    assert (found.status, found.reason, found.text, found.flags) == ("error", "stream_cut", "blue", ("partial_text",))
+
+
+@pytest.mark.parametrize("mark", ['"[DONE]"', "[done]", "[Done]"])
+def test_the_end_mark_may_be_quoted_or_small(mark: str) -> None:
+    found = read(("\n\n".join([*OPENAI[:-1], f"data: {mark}"])).encode())
+    assert (found.status, found.value, found.flags) == ("parsed", '"blue"', ())
+
+
+def test_a_stream_that_nobody_asked_for_is_read_as_one_where_it_says_so() -> None:
+    def unasked(body: str, media: str) -> Reading:
+        wire = sent(body.encode(), content_type=media)
+        return read_reply(wire, protocol="openai", stream=False, ask="text", rules=ReadRules.default())
+
+    text = "\n\n".join([*OPENAI, ""])
+    assert unasked(text, "text/event-stream; charset=utf-8").value == '"blue"'
+    assert unasked(text, "application/json").reason == "not_json"
+    assert unasked("\n\n".join(OPENAI[:2]), "text/event-stream").reason == "stream_cut"
+    assert unasked(json.dumps(reply("openai", "blue")), "text/event-stream").value == '"blue"'
+
+
+def test_a_whole_message_as_an_event_is_the_answer_where_no_delta_came() -> None:
+    whole = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "blue"}, "finish_reason": "stop"}]}
+    for before in ([], OPENAI[:2]):
+        found = read(("\n\n".join([*before, f"data: {json.dumps(whole)}", "data: [DONE]"])).encode())
+        assert (found.status, found.value, found.flags) == ("parsed", '"blue"', ())
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,13 @@ MESSAGES: list[tuple[str, Protocol, Wire, str, str, Any]] = [
     ("no calls", "openai", openai(content="hello", tool_calls=[]), "parsed", "", "hello"),
     ("call, cut", "openai", openai("length", content=None, tool_calls=TOOL_CALLS), "truncated", "stop_length", None),
     ("no stop", "openai", openai(None, content="hello"), "error", "no_stop_reason", None),
+    *[
+        (f"the end as {word}", "openai", openai(word, content="hello"), "parsed", "", "hello")
+        for word in ("eos", "eos_token", "stop_sequence", "end_turn", "STOP", "Stop")
+    ],
+    ("the limit in capitals", "openai", openai("MAX_TOKENS", content="hel"), "truncated", "stop_length", "hel"),
+    ("the filter in capitals", "openai", openai("SAFETY", content="hello"), "refused", "content_filter", None),
+    ("a pause passed on", "openai", openai("pause_turn", content="hello"), "incomplete", "pause_turn", None),
     ("strange stop", "openai", openai("abort", content="hello"), "error", "unknown_stop_reason", None),
     ("content is a number", "openai", openai(content=3), "error", "not_json", None),
     ("half a pair", "openai", openai(content="x\ud800"), "malformed", "lone_surrogate", None),
@@ -479,3 +486,8 @@ def test_what_was_never_asked_or_never_answered_has_a_status_of_its_own() -> Non
         assert (*outcome(found), found.domain) == (name, name, "harness")
     for name in ("sandbox", "internal", "no_recording", "a name that nobody knows"):
         assert read_fault("harness", name).stage == "harness"
+
+
+def test_byte_order_marks_ahead_of_a_text_are_no_part_of_it_however_many_there_are() -> None:
+    assert value(read(openai(content="\ufeff\ufeffhello"), "openai")) == "hello"
+    assert outcome(read(openai(content="\ufeff\ufeff"), "openai")) == ("empty", "only_space")

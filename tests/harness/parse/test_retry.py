@@ -120,3 +120,59 @@ def test_an_answer_is_an_answer_whatever_the_header_says() -> None:
         rules=ReadRules.default(),
     )  # fmt: skip
     assert (found.status, found.retry) == ("parsed", "never")
+
+
+def asked(message: str, status: int = 429, details: object = None, **headers: str) -> tuple[str, str]:
+    """The reason and the advice of an error as Google's servers write it: inside a list."""
+    error = {"code": status, "message": message, "status": "RESOURCE_EXHAUSTED", "details": details}
+    wire = sent([{"error": error}], status, **headers)
+    found = read_reply(wire, protocol="openai", stream=False, ask="text", rules=ReadRules.default(), now=NOW)
+    return found.reason, found.retry
+
+
+SPENT = "You exceeded your current quota, please check your plan and billing details."
+
+
+@pytest.mark.parametrize(
+    ("message", "details", "reason", "advice"),
+    [
+        (f"{SPENT} limit: 10, model: m\nPlease retry in 26.5s.", None, "rate_limit", "after:26.5"),
+        (SPENT, [{"links": []}, {"retryDelay": "33s"}], "rate_limit", "after:33"),
+        (SPENT, [{"violations": [{"quotaId": "TokensPerMinute"}]}, {"retryDelay": "33s"}], "rate_limit", "after:33"),
+        (SPENT, None, "billing", "never"),
+        (SPENT, [{"violations": [{"quotaId": "RequestsPerDayFree"}]}, {"retryDelay": "33s"}], "billing", "never"),
+        (f"{SPENT} limit: 0, model: m\nPlease retry in 26.5s.", None, "billing", "never"),
+        ("Limit reached for requests per min. Please try again in 20s.", None, "rate_limit", "after:20"),
+        ("Limit reached. Please try again in 6ms. Visit us.", None, "rate_limit", "after:0.006"),
+        ("Limit reached. Please try again in 6m0.5s", None, "rate_limit", "give_up"),
+        ("Please retry after 26 seconds.", None, "rate_limit", "after:26"),
+        ("Try again in 1 minute.", None, "rate_limit", "after:60"),
+        ("Try again in a moment, or in 5 days", None, "rate_limit", "backoff"),
+        ("try again in 5 months", "soon", "rate_limit", "backoff"),
+        ("m", [{"retryDelay": "soon"}, {"retryDelay": 5}, None, {"violations": "all"}], "rate_limit", "backoff"),
+    ],
+)
+def test_an_error_that_tells_a_wait_is_asked_again_after_it_and_is_no_spent_account(
+    message: str, details: object, reason: str, advice: str
+) -> None:
+    assert asked(message, details=details) == (reason, advice)
+
+
+def test_a_header_goes_ahead_of_the_wait_that_the_body_tells_and_what_is_lasting_is_not_asked_again() -> None:
+    assert asked("Please retry in 9s.", retry_after="7") == ("rate_limit", "after:7")
+    assert asked("Please retry in 9s.", retry_after="soon") == ("rate_limit", "after:9")
+    assert asked("Please retry in 9s.", x_should_retry="false") == ("rate_limit", "never")
+    assert asked("Please retry in 9s.", x_should_retry="true") == ("rate_limit", "after:9")
+    assert asked("Please retry in 9s.", 400) == ("bad_request", "never")
+    assert asked("Please retry in 9s.", 503) == ("http_503", "after:9")
+
+
+def test_an_error_inside_a_200_tells_its_wait_too() -> None:
+    def inside(code: int, message: str) -> tuple[str, str]:
+        wire = sent({"error": {"code": code, "message": message}})
+        found = read_reply(wire, protocol="openai", stream=False, ask="text", rules=ReadRules.default())
+        return found.reason, found.retry
+
+    assert inside(429, f"{SPENT} Please retry in 3s.") == ("error_in_200", "after:3")
+    assert inside(429, SPENT) == ("billing", "never")
+    assert inside(400, "Please retry in 3s.") == ("error_in_200", "never")
