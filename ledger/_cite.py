@@ -36,6 +36,10 @@ _LOCATOR = re.compile(
 _FORM = "ledger:ORIGIN/ID/SEQ[,attempt=N]/HASH/DIGEST[#/json/pointer]"
 _LONGEST_SHOWN = 200
 _FIGURES = frozenset({"tally", "report", "score", "close"})
+_MARKS = over_views(
+    "SELECT DISTINCT candidate, marks FROM scoreboard WHERE run = ? AND marks <> '' AND rules = coalesce(?, rules)"
+    " AND candidate = coalesce(?, candidate) ORDER BY 1, 2"
+)
 _NOT_HELD = over_views("SELECT DISTINCT held_why FROM scoreboard WHERE run = ? AND NOT held ORDER BY 1")
 
 
@@ -44,6 +48,7 @@ class Citation:
     """One value of one event, and the locator that names it.
 
     `not_held` says, where it is a figure, how its run's own events contradict the run's figures; empty where none does.
+    `marks` says, where it is one, how the answers came about: (candidate, who answered and what was asked again).
     """
 
     locator: str
@@ -55,6 +60,7 @@ class Citation:
     digest: str
     value: Any
     not_held: Sequence[str] = ()
+    marks: Sequence[tuple[str, str]] = ()
 
     def as_json(self) -> dict[str, Any]:
         """For `cite --json`."""
@@ -63,12 +69,14 @@ class Citation:
             "hash": self.event.hash, "kind": self.event.kind, "run": self.event.run, "cell": self.event.cell,
             "attempt": self.attempt, "pointer": self.pointer, "digest": self.digest, "value": self.value,
             "not_held": list(self.not_held),
+            "marks": [{"candidate": candidate, "marks": said} for candidate, said in self.marks],
         }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the check of a locator found. `problems` is empty when all of it holds; `found` says what stands there.
+    """What the check of a locator found. `problems` is empty when all of it holds; `found` says what stands there, and
+    `marks` is as in `Citation`.
 
     `withheld`: the event is the one named, but a redaction withholds its body, so the value can't be held against it.
     """
@@ -78,6 +86,7 @@ class Checked:
     withheld: bool
     found: str
     value: Any
+    marks: Sequence[tuple[str, str]] = ()
 
     @property
     def holds(self) -> bool:
@@ -110,8 +119,8 @@ def cite(ledger: Ledger, reference: str) -> Citation:
     locator = f"ledger:{genesis.origin}/{genesis.id}/{place}/{event.hash}/{digest}"
     if pointer:
         locator += "#" + pointer_to_fragment(pointer)
-    not_held = _not_held(ledger, event, body)
-    return Citation(locator, genesis.origin, genesis.id, event, attempt, pointer, digest, value, not_held)
+    not_held, marks = _not_held(ledger, event, body), _marks(ledger, event, body, pointer)
+    return Citation(locator, genesis.origin, genesis.id, event, attempt, pointer, digest, value, not_held, marks)
 
 
 def _not_held(ledger: Ledger, event: Event, body: dict[str, Any]) -> Sequence[str]:
@@ -119,6 +128,31 @@ def _not_held(ledger: Ledger, event: Event, body: dict[str, Any]) -> Sequence[st
     if event.kind not in _FIGURES or not isinstance(run, str):
         return ()
     return [str(row["held_why"]) for row in ledger.rows(_NOT_HELD, (run,))]
+
+
+def _marks(ledger: Ledger, event: Event, body: dict[str, Any] | None, pointer: str) -> Sequence[tuple[str, str]]:
+    """The marks of the figures that an event has; of one figure alone, where `pointer` leads into it."""
+    if event.kind not in _FIGURES - {"score"} or body is None:
+        return ()
+    said = event.run or body.get("run")
+    runs = {said} if isinstance(said, str) else _runs(ledger, event)
+    parts = pointer.split("/")[1:]
+    row: Any = None
+    if len(parts) > 1 and parts[0] in ("metrics", "figures"):
+        row = resolve(body, "/" + "/".join(parts[:2]))
+    figure = cast("dict[str, Any]", row) if isinstance(row, dict) else body
+    narrow = [each if isinstance(each := figure.get(name), str) else None for name in ("rules", "candidate")]
+    if figure is not body and narrow[0] is None and isinstance(body.get("rules"), str):
+        narrow[0] = body["rules"]
+    return [
+        (str(row["candidate"]), str(row["marks"]))
+        for run in sorted(runs) for row in ledger.rows(_MARKS, (run, *narrow))
+    ]  # fmt: skip
+
+
+def _runs(ledger: Ledger, event: Event) -> set[str]:
+    """The runs whose tallies a report rests on."""
+    return {run for cause in event.causes if (run := ledger.event(cause).run)}
 
 
 def check_locator(ledger: Ledger, locator: str) -> Checked:
@@ -150,7 +184,9 @@ def check_locator(ledger: Ledger, locator: str) -> Checked:
         else:
             if _digest(ledger, value) != digest:
                 problems.append(f"the value at {pointer or 'the whole body'} has another digest than {digest}")
-    return Checked(locator, problems, withheld=body is None, found=_describe(event, body, pointer, value), value=value)
+    marks: Sequence[tuple[str, str]] = () if problems else _marks(ledger, event, body, pointer)
+    found = _describe(event, body, pointer, value)
+    return Checked(locator, problems, withheld=body is None, found=found, value=value, marks=marks)
 
 
 def _seq(text: str) -> int:

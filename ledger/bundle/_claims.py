@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from ledger._canonical import JSON
@@ -12,7 +12,7 @@ from ledger._views import as_of, over_views
 from ledger.bundle._decide import Decisions
 from ledger.bundle._select import FixtureRuns, Selection
 
-__all__ = ["claims_of", "fixtures_of", "told_of"]
+__all__ = ["claims_of", "fixtures_of", "marks_of", "told_of"]
 
 _TALLIES = "SELECT seq, body FROM main.events WHERE run = ? AND kind = 'tally' AND seq <= ? ORDER BY seq"
 _SUPERSEDED = "SELECT seq, id FROM supersessions WHERE in_force AND what = 'run' ORDER BY seq"
@@ -25,6 +25,10 @@ _REPORTS = (
     "SELECT DISTINCT report.seq AS seq, cause.run AS run FROM main.events AS report"
     " CROSS JOIN json_each(report.causes) AS named CROSS JOIN main.events AS cause ON cause.seq = named.value"
     " WHERE report.kind = 'report' AND report.seq <= ? AND cause.run <> '' ORDER BY 1"
+)
+_MARKS = (
+    "SELECT DISTINCT rules, candidate, asked_again, asked_again_of, mixed, marks FROM scoreboard WHERE run = ?"
+    " AND marks <> '' ORDER BY rules, candidate"
 )
 _FIGURES = ("k", "n", "planned", "unmeasured")
 
@@ -127,6 +131,26 @@ def fixtures_of(
         }
 
     return [one(fixture) for fixture in selection.fixtures]
+
+
+def marks_of(
+    ledger: Ledger, claims: Sequence[Mapping[str, Any]], size: int, *, hiding: bool
+) -> list[tuple[str, str, str]]:
+    """How the answers behind the claims came about: (run, candidate, words), for those that a mark stands beside.
+
+    Where something is hidden the names of who answered aren't told, only that there was more than one.
+    """
+    query = over_views(_MARKS, as_of(size))
+    claimed = {(each["run"], each["rules"], each["candidate"]) for each in claims}
+    found: list[tuple[str, str, str]] = []
+    for run in sorted({str(each["run"]) for each in claims}):
+        for row in ledger.rows(query, (run,)):
+            again = f"{row['asked_again']} of {row['asked_again_of']} were asked again" if row["asked_again"] else ""
+            short = [again, "answered by more than one server" if row["mixed"] else ""]
+            said = ("; ".join(filter(None, short)) or "marked") if hiding else str(row["marks"])
+            if (run, row["rules"], row["candidate"]) in claimed:
+                found.append((run, str(row["candidate"]), said))
+    return list(dict.fromkeys(found))
 
 
 def told_of(ledger: Ledger, selection: Selection, decisions: Decisions) -> dict[str, JSON] | None:

@@ -17,7 +17,7 @@ from ledger._errors import BadBody, LedgerError, LedgerExists, NotFound, Refused
 from ledger._files import claim_name, sync_file, sync_folder
 from ledger._store import Ledger
 from ledger._verify import verify
-from ledger.bundle._claims import claims_of, fixtures_of, told_of
+from ledger.bundle._claims import claims_of, fixtures_of, marks_of, told_of
 from ledger.bundle._cover import Cover, newest_cover
 from ledger.bundle._decide import Decisions, decide
 from ledger.bundle._draw import Drawn, draw, drawn_cases, revealed
@@ -192,6 +192,7 @@ class _Plan:
             origin=f"{genesis.origin}/{genesis.id}", size=self.cover.size, root=to_base64(self.cover.checkpoint.root),
             bundle=bundle, places=self.decisions.places, redacted=self.decisions.redacted,
             cells=self._cells() if self.drawn else 0, unread=self.known.unread,
+            marks=marks_of(self.ledger, bundle["claims"], self.cover.size, hiding=bool(bundle["hide"])),
         )  # fmt: skip
         return Contents(
             text, reader_source(), bundle, self.cover, self.selection.seqs, self.decisions,

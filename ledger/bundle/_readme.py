@@ -38,6 +38,9 @@ Each is worked out again from the scores in `events.jsonl`: k of n measured, of 
 """
 _NO_CLAIMS = "Nothing: no figure was asked for, or what carries it is hidden.\n"
 _NO_CELL = "Figures of which no cell was planned aren't listed: {count}. They are in `bundle.json`.\n"
+_MARKS = """\
+How the answers behind these figures came about, which the readers don't work out again:
+"""
 _RUNS = """\
 ## Which runs there are
 
@@ -75,13 +78,13 @@ _UNREAD = "\nThe files of these freezes are withheld, so their texts couldn't be
 _ROWS = (
     "redacted hidden: not asked for holds hidden text README.md verify.py bundle.json timestamps blobs file cases.jsonl"
     " run rules candidate metric planned superseded by tainted reported in events cell cells not reported none"
-    " complete partial incomplete interrupted aborted"
+    " complete partial incomplete interrupted aborted of were asked again answered by more than one server marked"
 )
 
 FIXED_WORDS = " ".join(
     (
-        _WHAT, _HOW, _ALL_LINES, _SOME_LINES, _CLAIMS, _NO_CLAIMS, _NO_CELL, _RUNS, _HIDDEN, _LABELS, _NOT_HIDDEN,
-        _TELLS,
+        _WHAT, _HOW, _ALL_LINES, _SOME_LINES, _CLAIMS, _NO_CLAIMS, _NO_CELL, _MARKS, _RUNS, _HIDDEN, _LABELS,
+        _NOT_HIDDEN, _TELLS,
         _REDACTED, _REVEALED, _UNREAD, _ROWS,
     )
 )  # fmt: skip
@@ -113,6 +116,11 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> list[str]:
     return [*(lines if listed else []), "", *([_NO_CELL.format(count=more)] if more else [])]
 
 
+def _marks(marks: Sequence[tuple[str, str, str]]) -> list[str]:
+    lines = [f"- run `{_cell(run)}`, `{_cell(candidate)}`: `{_cell(said)}`" for run, candidate, said in marks]
+    return [_MARKS, *lines, ""] if lines else []
+
+
 def number(value: float | None) -> str:
     """A total as people write it: the same whether a reader takes 1 for a whole number or not, and never the digits in
     which a binary fraction misses a decimal one."""
@@ -141,9 +149,10 @@ def _runs(fixtures: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def readme(
     *, origin: str, size: int, root: str, bundle: Mapping[str, Any], places: Mapping[str, Sequence[int]],
-    redacted: Mapping[str, int], cells: int, unread: Sequence[int],
+    redacted: Mapping[str, int], cells: int, unread: Sequence[int], marks: Sequence[tuple[str, str, str]] = (),
 ) -> str:  # fmt: skip
-    """The README's text. `places` are the seqs of hidden bodies by kind, `cells` how many were drawn from."""
+    """The README's text. `places` are the seqs of hidden bodies by kind, `cells` how many were drawn from, `marks` how
+    answers came about, by run and candidate."""
     reveal = bundle["reveal"]
     lines = [
         _WHAT.format(origin=origin),
@@ -152,6 +161,7 @@ def readme(
             lines=_ALL_LINES if bundle["complete"] else _SOME_LINES,
         ),
         *_claims(bundle["claims"]),
+        *_marks(marks),
         *_runs(bundle["fixtures"]),
     ]  # fmt: skip
     if bundle["hide"]:

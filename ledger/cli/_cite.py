@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -36,6 +37,7 @@ def cite(
                 words(made.locator)
             for why in made.not_held:
                 tell(f"A figure of this run doesn't hold: {printable(why)}")
+            _tell_marks(made.marks)
             return 0
         checked = check_locator(ledger, reference)
     if as_json:
@@ -43,6 +45,7 @@ def cite(
             {
                 "locator": checked.locator, "holds": checked.holds, "withheld": checked.withheld,
                 "problems": list(checked.problems), "found": checked.found, "value": checked.value,
+                "marks": [{"candidate": candidate, "marks": said} for candidate, said in checked.marks],
             }
         )  # fmt: skip
     for problem in checked.problems:
@@ -51,6 +54,12 @@ def cite(
         words(f"HOLDS: {checked.found}")
     elif checked.found:
         words(f"There stands {checked.found}")
+    _tell_marks(checked.marks)
     if checked.problems:
         return 1
     return 3 if checked.withheld else 0
+
+
+def _tell_marks(marks: Sequence[tuple[str, str]]) -> None:
+    for candidate, said in marks:
+        tell(f"How the answers of {printable(candidate)} came about: {printable(said)}")

@@ -58,6 +58,7 @@ def show(
     as_json: AsJson = False,
 ) -> int:
     """Print one event whole: its line, body, blobs, causes and effects; exit 1 when a hash doesn't match."""
+    from ledger._evidence import read_evidence
     from ledger._look import inspect
     from ledger._store import Ledger
 
@@ -66,8 +67,9 @@ def show(
         if blob is not None:
             emit_bytes(ledger.blob(seen.event, blob))
             return 0
+        read = read_evidence(ledger, seen.event) if seen.sound else []
     if as_json:
-        emit_json(seen.as_json())
+        emit_json({**seen.as_json(), "read": [{"what": what, "text": text} for what, text in read]})
         return 0 if seen.sound else 1
     words = Words(as_json=False)
     words(f"event {seen.event.seq}  {seen.event.kind}  {seen.event.at}")
@@ -83,6 +85,9 @@ def show(
     for each in seen.blobs:
         size = "" if each.size is None else f"{each.size} bytes  "
         words(f"blob    {each.name or '(unnamed)'}  {size}{each.hash[:16]}…  {each.state}")
+    for what, text in read:
+        words(f"read    {what}:")
+        words(text, multiline=True)
     return 0 if seen.sound else 1
 
 

@@ -10,9 +10,15 @@ from typing import Any
 
 import pytest
 
+from ledger import Ledger
+from ledger.bundle import check_bundle
+from ledger.bundle._make import Wanted, make_bundle, words_of
+from ledger.tree import SigningKey
 from tests.harness.experiments import NO_ANSWER, Experiment
 from tests.harness.models import Answer, ModelServer, envelope, model_server
 from tests.harness.test_run import perfect
+from tests.ledger.bundle.bundled import checkpointed
+from tests.ledger.bundle.edited import Parts
 
 TWO_BUILDS = "answered by 2 system fingerprints: fp_a (3), fp_b (3)"
 AGAIN = "1 of 6 were asked again"
@@ -218,6 +224,72 @@ def test_a_later_run_that_takes_over_a_rerolled_answer_keeps_the_mark(lab: Exper
         lab.ledger("supersede", early, "--no-successor", "--category", "operator", "--reason", "an early copy")
         later = asked(lab, server, "--reuse")["run"]
     assert marks(lab, later) == {AGAIN}
+
+
+def test_a_figure_that_is_cited_has_its_mark_and_so_has_its_check(lab: Experiment) -> None:
+    with model_server(in_turn(refused, right)) as server:
+        run = asked(lab, server)["run"]
+        plain = lab.bodies("tally")[-1]["seq"]
+        lab.resume(run, "--retry-outcomes", "refused")
+    with model_server(right) as server:
+        other = asked(lab, server)["run"]
+    tallies = [row["seq"] for row in lab.rows("SELECT seq FROM events WHERE kind = 'tally' AND run = ?", run)]
+    marked = [{"candidate": "openai/m", "marks": AGAIN}]
+    for where in (f"{plain}#/metrics/0/k", str(tallies[-1])):
+        made = json.loads(lab.ledger("cite", where, "--json"))
+        assert made["marks"] == marked
+        assert json.loads(lab.ledger("cite", made["locator"], "--check", "--json"))["marks"] == marked
+        said = lab.start("ledger", "cite", where).communicate(timeout=60)
+        assert said[0].strip() == made["locator"] and f"How the answers of openai/m came about: {AGAIN}" in said[1]
+    (unmarked,) = lab.rows("SELECT max(seq) AS seq FROM events WHERE kind = 'tally' AND run = ?", other)
+    assert json.loads(lab.ledger("cite", str(unmarked["seq"]), "--json"))["marks"] == []
+    lab.harness("report", run, "-o", "report.md")
+    (report,) = lab.rows("SELECT max(seq) AS seq FROM events WHERE kind = 'report'")
+    assert json.loads(lab.ledger("cite", f"{report['seq']}#/figures/0/k", "--json"))["marks"] == marked
+
+
+@pytest.mark.parametrize(("hide", "says"), [("", TWO_BUILDS), ("gold", "answered by more than one server")])
+def test_the_readme_of_a_bundle_says_beside_its_claims_how_the_answers_came_about(
+    hide: str, says: str, lab: Experiment
+) -> None:
+    with model_server(telling({"system_fingerprint": "fp_a"}, {"system_fingerprint": "fp_b"})) as server:
+        mixed = asked(lab, server)["run"]
+    with model_server(telling({"system_fingerprint": "fp_a"})) as server:
+        plain = asked(lab, server)["run"]
+    with Ledger.open(lab.db, read_only=True) as ledger:
+        key = SigningKey.generate(f"{ledger.genesis.origin}/{ledger.genesis.id}")
+    checkpointed(lab.db, key)
+    for run in (mixed, plain):
+        path = lab.folder / f"{run}.zip"
+        make_bundle(lab.db, Wanted((run,), hide=words_of(hide)), path)
+        assert check_bundle(path, keys=[key.verifier]).exit_status in (0, 3)
+        readme = Parts.of(path).members["README.md"].decode()
+        line = f"- run `{run}`, `openai/m`: `{says}`"
+        assert (line in readme) == (run == mixed)
+        assert ("How the answers behind these figures came about" in readme) == (run == mixed)
+
+
+def test_whoever_looks_at_a_cell_sees_the_partial_text_escaped(lab: Experiment) -> None:
+    """A filter's partial text is in no event: `ledger show` reads it out of the bytes that the event rests on."""
+    half = json.loads(refusal().body)
+    half["choices"][0]["message"]["content"] = "half of it\x1b[31m, and\u202e more"
+    with model_server(in_turn(lambda prompt: Answer(body=json.dumps(half).encode()), right)) as server:
+        run = asked(lab, server)["run"]
+    for kind in ("response", "parse", "score"):
+        first, other = (
+            row["seq"]
+            for row in lab.rows("SELECT min(seq) AS seq FROM events WHERE kind = ? AND run = ? AND cell IN (1, 2)"
+                                " GROUP BY cell ORDER BY cell", kind, run)
+        )  # fmt: skip
+        said = lab.ledger("show", str(first))
+        assert "read    partial text, never an answer:" in said
+        assert "half of it\\x1b[31m, and\\u202e more" in said and "\x1b" not in said and "\u202e" not in said
+        found = json.loads(lab.ledger("show", str(first), "--json"))["read"]
+        assert found == [{"what": "partial text, never an answer", "text": "half of it\x1b[31m, and\u202e more"}]
+        assert json.loads(lab.ledger("show", str(other), "--json"))["read"] == []
+    for kind in ("plan", "genesis", "request", "tally"):
+        (row,) = lab.rows("SELECT min(seq) AS seq FROM events WHERE kind = ?", kind)
+        assert json.loads(lab.ledger("show", str(row["seq"]), "--json"))["read"] == []
 
 
 @pytest.mark.parametrize("flags", [("--reuse-outcomes", "corect"), ("--no-reuse", "--reuse-outcomes", "correct")])
