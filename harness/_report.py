@@ -16,6 +16,7 @@ from harness._repeats import majority_text, repeats_text
 from harness._replaced import replaced_words
 from harness._report_data import Data, collect, with_intervals
 from harness._report_document import BY_CASE, SAME_INPUT, between, figure_of, has_repeats, interval_heading, percent
+from harness._report_served import served_words
 from harness._report_short import full_tables, short_tables
 from harness._report_study import set_aside, warnings_in
 from harness._report_unequal import unequal_words
@@ -297,6 +298,7 @@ def render_report(report: RunReport, *, explain: bool = False) -> Sequence[objec
     else:
         shown.append(_text("Every planned cell was measured."))
     if "subset" not in data:
+        shown += [_text(said) for said in (served_words(data.get("served", [])),) if said]
         shown.append(_text(spend_said(data["spend"])))
         shown += [_table(each.title, each.columns, each.rows) for each in spend_tables(data["spend"])]
     if data["flags"]:

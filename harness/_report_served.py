@@ -7,11 +7,27 @@ from typing import Any
 
 from harness._report_blocks import Block, Cell, Grid, Heading, Name
 
-__all__ = ["served_blocks"]
+__all__ = ["served_blocks", "served_words"]
 
 _WORDS: Mapping[str, str] = {
     "model": "model", "fingerprint": "system fingerprint", "provider": "provider", "tools": "list of tools",
 }  # fmt: skip
+_SHOWN = 3
+_LONGEST = 80
+
+
+def served_words(served: Sequence[Mapping[str, Any]]) -> str:
+    """Who answered, in one line for people; empty where no reply tells it, or every candidate's mark does already."""
+    told: dict[str, dict[str, list[str]]] = {}
+    for row in served:
+        if (row["what"], row["name"]) != ("tools", "none"):
+            told.setdefault(str(row["candidate"]), {}).setdefault(row["what"], []).append(str(row["name"]))
+    alone = [
+        f"{candidate} by " + ", ".join(f"{_WORDS[what]} {names[0][:_LONGEST]}" for what, names in each.items())
+        for candidate, each in told.items() if all(len(names) == 1 for names in each.values())
+    ]  # fmt: skip
+    more = f"; and {len(alone) - _SHOWN} candidates more (--json)" if len(alone) > _SHOWN else ""
+    return f"Answered, as the replies tell it: {'; '.join(alone[:_SHOWN])}{more}." if alone else ""
 
 
 def served_blocks(served: Sequence[Mapping[str, Any]]) -> Iterable[Block]:

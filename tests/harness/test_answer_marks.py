@@ -95,6 +95,8 @@ def test_a_run_that_two_builds_answered_says_so_beside_every_figure(lab: Experim
     assert {(row["marks"], row["mixed"]) for row in report["scoreboard"]} == {(TWO_BUILDS, True)}
     assert {"candidate": "openai/m", "what": "fingerprint", "name": "fp_a", "cells": 3} in report["served"]
     assert TWO_BUILDS in shown(lab, "report", mixed) and "fingerprints" not in shown(lab, "report", plain)
+    one = "Answered, as the replies tell it: openai/m by model scripted-1, system fingerprint fp_a."
+    assert one in shown(lab, "report", plain) and "Answered, as" not in shown(lab, "report", mixed)
     compared = lab.harness("compare", mixed, plain)["comparisons"][0]
     assert {(each["a"]["marks"], each["b"]["marks"]) for each in compared["metrics"]} == {(TWO_BUILDS, "")}
     assert f"A: openai/m: {TWO_BUILDS}" in compared["warnings"]
