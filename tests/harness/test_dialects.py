@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness._outcomes import reason
 from harness._prices import Price
 from harness._usage import Tokens, counted, role, tokens_of
 from harness.engines._providers import built_in_providers
@@ -353,3 +354,16 @@ def test_what_older_releases_kept_still_follows_from_the_reply(usage: dict[str, 
         forged = {**kept, name: kept[name] + 1}
         assert as_kept_before(derived, forged) != forged
     assert as_kept_before(derived, None) is None, "where it looked there was nothing"
+
+
+def test_what_is_counted_is_never_asked_again_at_once_so_that_the_view_has_its_reading_too() -> None:
+    """Of several attempts the last alone is read into the ledger; the meter, which sees them all, counts no other."""
+    for name in ("no_stop_reason", "unknown_stop_reason", "case_unusable", "gold_unusable"):
+        assert reason("error", name).retry == "never"
+    for stop in (None, "nobody knows it"):
+        body = reply("openai", usage={"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8})
+        body["choices"][0]["finish_reason"] = stop
+        for headers in ({}, {"x_should_retry": "true"}, {"retry_after": "1"}):
+            found = attempt_of(sent(body, **headers), "openai", stream=False)
+            assert counted(found.exchange, found.reading)[0] == "counted"
+            assert found.reading.retry == "never"
