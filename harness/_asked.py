@@ -19,7 +19,7 @@ from harness._matrix import Matrix, Row
 from harness._run import RunOptions
 from harness._suite import find_made
 from harness.engines import is_replay
-from ledger import printable
+from ledger import LATEST, printable
 
 __all__ = ["Asked", "Flags", "read_asked"]
 
@@ -113,8 +113,8 @@ def _says_something(path: Path) -> bool:
 
 
 def _asked(flags: Flags, matrix: Matrix, suite: str, notes: Sequence[str]) -> Asked:
-    if flags.name == "latest":
-        raise UsageError("--name latest: `latest` always names the newest run; give this one another name")
+    if flags.name in LATEST:
+        raise UsageError(f"--name {flags.name}: `{flags.name}` always names the newest such run; choose another name")
     if "\0" in f"{flags.note}{flags.name}{flags.arm}{''.join(flags.tags)}":
         raise UsageError("a name, a tag, an arm and a note can't hold the character U+0000")
     if flags.reuse_outcomes and flags.reuse is False:

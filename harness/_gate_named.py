@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from harness._errors import UsageError
 from harness._sides import named_labels
-from ledger import Ledger, NotFound, find_run, over_views
+from ledger import LATEST, Ledger, NotFound, find_run, over_views
 
 __all__ = ["Against", "find_against", "read_margin"]
 
@@ -63,7 +63,7 @@ def find_against(ledger: Ledger, run: str, text: str) -> Against:
     where nothing has that name.
     """
     plans = ledger.rows(_NAMES)
-    exact = {"latest", *(str(each["run"]) for each in plans), *(str(each["name"]) for each in plans if each["name"])}
+    exact = {*LATEST, *(str(each["run"]) for each in plans), *(str(each["name"]) for each in plans if each["name"])}
     heads = [(text, "")] + [(text[:at], text[at:]) for at, letter in enumerate(text) if letter == "@"]
     if any(head in exact for head, _ in heads):
         return Against(text)

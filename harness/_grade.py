@@ -38,11 +38,10 @@ from harness._suite import Fixture, Suite, load_suite
 from harness._thaw import thaw_cases
 from harness._written import is_written, write_job
 from harness.engines import is_replay
-from ledger import Ledger, find_run, printable, run_is_held, standing_of
+from ledger import Ledger, printable, run_is_held, standing_of
 
 __all__ = ["GradeDone", "GradeJob", "grade_estimate", "grade_job", "judge_suite", "run_to_grade"]
 
-_LATEST = "latest"
 _MOST_SAID = 6
 
 
@@ -194,17 +193,12 @@ def _ask(
     )  # fmt: skip
 
 
-def _refuse_grades(ledger: Ledger, target: str, run: str) -> None:
+def _refuse_grades(ledger: Ledger, run: str) -> None:
     """Raises RefusedError for a judge's own run, and names what to grade in its place."""
     _, plan = read_plan(ledger, run)
     if plan.grades:
         graded = ", ".join(plan.grades)
-        newest, at, candidate = target.partition("@")
-        latest = f"; `latest` is the newest run, whoever was asked: name {graded}{at}{candidate}, or a run's name"
-        raise RefusedError(
-            f"run {run} is a judge's own: its replies are grades of run {graded}; grade that one"
-            + latest * (newest == _LATEST)
-        )
+        raise RefusedError(f"run {run} is a judge's own: its replies are grades of run {graded}; grade that one")
 
 
 def run_to_grade(ledger: Ledger, job: GradeJob) -> tuple[str, list[str]]:
@@ -214,11 +208,8 @@ def run_to_grade(ledger: Ledger, job: GradeJob) -> tuple[str, list[str]]:
     except HarnessError as error:
         if "is a probe" in str(error):
             raise RefusedError(f"{error}; run a suite, and grade that") from None
-        newest, _, candidate = job.target.partition("@")
-        if newest == _LATEST and candidate:
-            _refuse_grades(ledger, job.target, find_run(ledger, _LATEST))
         raise
-    _refuse_grades(ledger, job.target, run)
+    _refuse_grades(ledger, run)
     if run_is_held(ledger.path, run):
         raise RefusedError(f"run {run} is going on, so its answers still come in; grade it once it has ended")
     standing = standing_of(ledger, run)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ledger._newer import refuse_newer
     from ledger._open import open
     from ledger._resting import not_reproducible
-    from ledger._runs import find_run, find_tagged, run_status
+    from ledger._runs import LATEST, find_run, find_tagged, run_status
     from ledger._screen import printable
     from ledger._snapshot import snapshot
     from ledger._standing import Standing, runs_set_aside, standing_of, standing_scoreboard
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KINDS",
+    "LATEST",
     "AppendFailed",
     "BadBody",
     "BadExport",
@@ -140,7 +141,7 @@ _HOMES = {
     "_newer": ("refuse_newer",),
     "_open": ("open",),
     "_resting": ("not_reproducible",),
-    "_runs": ("find_run", "find_tagged", "run_status"),
+    "_runs": ("LATEST", "find_run", "find_tagged", "run_status"),
     "_screen": ("printable",),
     "_snapshot": ("snapshot",),
     "_standing": ("Standing", "runs_set_aside", "standing_of", "standing_scoreboard"),

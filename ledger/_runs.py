@@ -15,10 +15,11 @@ from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
 from ledger._views import over_views
 
-__all__ = ["find_run", "find_tagged", "fitting_runs", "list_runs", "run_status", "since_when"]
+__all__ = ["LATEST", "find_run", "find_tagged", "fitting_runs", "list_runs", "run_status", "since_when"]
 
 _PLANS = (
-    "SELECT run, body ->> '$.name' AS name, body ->> '$.purpose' AS purpose, at FROM main.events WHERE kind = 'plan'"
+    "SELECT run, body ->> '$.name' AS name, body ->> '$.purpose' AS purpose, at,"
+    " coalesce(json_array_length(body, '$.grades'), 0) > 0 AS judges FROM main.events WHERE kind = 'plan'"
     " ORDER BY seq DESC"
 )
 _TAGGED = (
@@ -55,6 +56,8 @@ _RELEASE = (
 )
 _JSON_COLUMNS = ("candidates", "rules", "tags")
 _SHOWN, _TAGS_SHOWN = 5, 20
+LATEST = ("latest", "latest-judge")
+"""Words that name a run by its age; no run can be called so."""
 _AGO = re.compile(r"([0-9]{1,6})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -78,14 +81,20 @@ def since_when(text: str, now: datetime | None = None) -> datetime:
 
 
 def fitting_runs(ledger: Ledger, wanted: str) -> list[str]:
-    """The ids of the runs that `wanted` may name, the newest first: `latest`, an id, a run's name, the start of an id.
+    """The ids of the runs that `wanted` may name, the newest first: `latest`, `latest-judge`, an id, a run's name, the
+    start of an id.
 
-    The first of those that fits counts alone. `latest` is the newest evaluation; a probe where there is nothing else.
+    The first of those that fits counts alone. `latest` is the newest evaluation that no judge made, `latest-judge` the
+    newest that one did; where there is nothing else, `latest` is a judge's, then a probe.
     """
     plans = ledger.rows(_PLANS)
     ids = [str(plan["run"]) for plan in plans]
-    if wanted == "latest":
-        return ([str(plan["run"]) for plan in plans if plan["purpose"] == "evaluation"] or ids)[:1]
+    if wanted in LATEST:
+        evaluations = [plan for plan in plans if plan["purpose"] == "evaluation"]
+        judges = [str(plan["run"]) for plan in evaluations if plan["judges"]]
+        if wanted == "latest-judge":
+            return judges[:1]
+        return ([str(plan["run"]) for plan in evaluations if not plan["judges"]] or judges or ids)[:1]
     if wanted in ids:
         return [wanted]
     named = [str(plan["run"]) for plan in plans if plan["name"] == wanted]
@@ -110,6 +119,8 @@ def find_run(ledger: Ledger, wanted: str) -> str:
         raise NotFound(f"{wanted!r} {what} {len(fits)} runs ({shown}{more}); {mend}")
     if not plans:
         raise NotFound(f"{ledger.path} holds no run yet")
+    if wanted == "latest-judge":
+        raise NotFound("no judge was asked in this ledger yet; `harness grade RUN --judge SUITE` asks one")
     raise NotFound(f"no run fits {wanted!r}; `ledger runs` lists them")
 
 

@@ -138,5 +138,5 @@ def test_a_file_that_is_not_there_a_folder_and_other_bytes_are_one_sentence(tmp_
 
 
 def test_a_run_cannot_be_called_latest() -> None:
-    with pytest.raises(UsageError, match="always names the newest run"):
+    with pytest.raises(UsageError, match="always names the newest such run"):
         read_asked(Flags("s", engines=["ollama/m"], name="latest"))

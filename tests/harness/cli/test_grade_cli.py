@@ -36,7 +36,7 @@ def test_people_are_shown_the_judge_s_figures_and_those_of_the_run_it_graded(
         assert "essays under judge@" in said.out
         assert "weather under essays.openai-inspector@" in said.out
         assert f"joined run {run} as essays.openai-inspector@" in said.out
-        assert command(bench, "latest", *where, "--json") == 4
+        assert command(bench, "latest-judge", *where, "--json") == 4
         assert "a judge's own" in capsys.readouterr().err
         assert command(bench, run, *where, "--json", "--limit", 1) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
