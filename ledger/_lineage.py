@@ -17,7 +17,7 @@ from ledger._targets import REPLACEABLE, Found, find_target
 from ledger._views import over_views
 from ledger.kinds import Clear, Supersede, Taint
 
-__all__ = ["CATEGORIES", "Category", "Superseded", "clear", "supersede", "taint"]
+__all__ = ["CATEGORIES", "Category", "Superseded", "clear", "given_reason", "supersede", "taint"]
 
 Category = Literal["transport", "capture", "parser", "harness", "fixture", "provider", "operator", "other"]
 CATEGORIES: tuple[Category, ...] = (
@@ -59,7 +59,8 @@ def _alone(ledger: Ledger) -> Generator[None]:
         raise Refused(f"another process is superseding something in {ledger.path}; try again") from None
 
 
-def _given(reason: str) -> str:
+def given_reason(reason: str) -> str:
+    """The reason, which mustn't be empty. Raises BadBody."""
     if not reason.strip():
         raise BadBody("expected a reason, got an empty one; say why, for those who read this later")
     return reason
@@ -71,7 +72,7 @@ def supersede(ledger: Ledger, target: str, *, by: str | None, category: Category
     Raises NotFound for what the ledger doesn't hold, BadBody without a reason, and Refused for what replaces itself,
     for a successor of another kind, for a cycle, and for what has been said already.
     """
-    reason = _given(reason)
+    reason = given_reason(reason)
     with _alone(ledger):
         found = find_target(ledger, target, REPLACEABLE)
         successor = find_target(ledger, by, REPLACEABLE) if by is not None else None
@@ -122,7 +123,7 @@ def _check_cycle(ledger: Ledger, body: Supersede) -> None:
 
 def taint(ledger: Ledger, target: str, *, reason: str) -> tuple[Event, Found]:
     """Say that something is unsafe to build on. Raises NotFound for what the ledger doesn't hold, BadBody."""
-    reason = _given(reason)
+    reason = given_reason(reason)
     found = find_target(ledger, target)
     (event,) = ledger.append(Draft(Taint(target=found.target, reason=reason), causes=found.events))
     return event, found
@@ -130,7 +131,7 @@ def taint(ledger: Ledger, target: str, *, reason: str) -> tuple[Event, Found]:
 
 def clear(ledger: Ledger, seq: int, *, reason: str) -> tuple[Event, Taint]:
     """Withdraw a taint, by the seq of its event. Raises NotFound, Refused when it is withdrawn already, BadBody."""
-    reason = _given(reason)
+    reason = given_reason(reason)
     event = ledger.event(seq)
     body = ledger.body(event)
     if not isinstance(body, Taint):

@@ -15,7 +15,7 @@ from ledger._standing import Standing, standing_of_runs
 from ledger._store import Ledger
 from ledger._views import over_views
 
-__all__ = ["LATEST", "find_run", "find_tagged", "fitting_runs", "list_runs", "run_status", "since_when"]
+__all__ = ["LATEST", "event_time", "find_run", "find_tagged", "fitting_runs", "list_runs", "run_status", "since_when"]
 
 _PLANS = (
     "SELECT run, body ->> '$.name' AS name, body ->> '$.purpose' AS purpose, at,"
@@ -62,7 +62,7 @@ _AGO = re.compile(r"([0-9]{1,6})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def since_when(text: str, now: datetime | None = None) -> datetime:
+def since_when(text: str, now: datetime | None = None, *, option: str = "--since") -> datetime:
     """The time that a person means: `2026-11-01`, `2026-11-01T10:00Z` (UTC where no zone is named), or how long ago.
 
     `7d`, `24h`, `30m` and `2w` count back from `now` (default: this machine's clock). Raises LedgerError.
@@ -74,10 +74,15 @@ def since_when(text: str, now: datetime | None = None) -> datetime:
         found = datetime.fromisoformat(text.strip())
     except (ValueError, OverflowError):
         raise LedgerError(
-            f"--since: expected a day or a time such as 2026-11-01 or 2026-11-01T10:00Z, or how long ago such as 7d or"
+            f"{option}: expected a day or a time such as 2026-11-01 or 2026-11-01T10:00Z, or how long ago such as 7d or"
             f" 24h, got {text!r}"
         ) from None
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def event_time(when: datetime | None) -> str:
+    """A time as events have theirs, which order as text does; "" for none."""
+    return "" if when is None else when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def fitting_runs(ledger: Ledger, wanted: str) -> list[str]:
@@ -153,17 +158,17 @@ def list_runs(
     suite: str = "",
     tags: Sequence[str] = (),
     since: datetime | None = None,
+    until: datetime | None = None,
     name: str = "",
     among: Sequence[str] | None = None,
     standing: Mapping[str, Standing] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The rows of the view `runs`, newest first; a run that is open while nobody holds it was interrupted.
 
-    `suite`, `name` and all of `tags` keep only the runs that have them; `since` those that opened then or later, by
-    what the writer's clock claimed. `accepted` names the components that a person let move under a run, `notes` what
-    was noted on it, and `grades` the runs whose answers it judges. Superseded and tainted runs are marked as this
-    release understands it, whichever release's view
-    the file has.
+    `suite`, `name` and all of `tags` keep only the runs that have them; `since` those that opened then or later,
+    `until` those that opened before, by what the writer's clock claimed. `accepted` names the components that a person
+    let move under a run, `notes` what was noted on it, and `grades` the runs whose answers it judges. Superseded and
+    tainted runs are marked as this release understands it, whichever release's view the file has.
 
     `among` are ids: the rows of these runs alone, at the cost of these alone. `standing` is what `standing_of_runs`
     says, where that is known already.
@@ -171,7 +176,7 @@ def list_runs(
     standing = standing_of_runs(ledger) if standing is None else standing
     accepted, notes = _by_run(ledger, _ACCEPTED, "component"), _by_run(ledger, _NOTES, "text")
     grades = _by_run(ledger, _GRADES, "graded")
-    earliest = "" if since is None else since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    earliest, latest = event_time(since), event_time(until) or "~"
     if among is not None:
         rows = ledger.rows(_AMONG, (json.dumps(list(among)),))
     else:
@@ -181,7 +186,11 @@ def list_runs(
         for column in _JSON_COLUMNS:
             if isinstance(row.get(column), str):
                 row[column] = json.loads(row[column])
-        if (suite and row["suite"] != suite) or (name and row["name"] != name) or str(row["opened_at"]) < earliest:
+        if (
+            (suite and row["suite"] != suite)
+            or (name and row["name"] != name)
+            or not (earliest <= str(row["opened_at"]) < latest)
+        ):
             continue
         if not set(tags) <= set(row["tags"] or ()):
             continue

@@ -10,6 +10,7 @@ import typer
 from ledger._said import aimed
 from ledger.cli._options import DEFAULT_DB, AsJson, Db
 from ledger.cli._output import Words, emit_json, shown_minute, table
+from ledger.cli._taint_span import taint_span
 
 if TYPE_CHECKING:
     from ledger._impact import Impact
@@ -61,12 +62,39 @@ def supersede(
 
 
 def taint(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help=_TARGET_HELP)],
     reason: _Reason,
+    target: Annotated[str | None, typer.Argument(metavar="TARGET", help=_TARGET_HELP)] = None,
+    before: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="Every run that opened before, by its plan's own clock, in UTC.")
+    ] = None,
+    between: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="Every run that opened from A on, and before B."),
+    ] = None,
+    suite: Annotated[str, typer.Option(help="With a time: only runs of this suite.")] = "",
+    harness: Annotated[str, typer.Option(help="With a time: only runs of this harness version.")] = "",
+    model: Annotated[str, typer.Option(help="With a time: only runs that this model answered.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="With a time: only say what it touches.")] = False,
     db: Db = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Say that something is unsafe to build on. Every number that rests on it is marked until it is cleared."""
+    from ledger._errors import BadBody
+
+    timed = before is not None or between is not None
+    if timed == (target is not None) or (before is not None and between is not None):
+        raise BadBody("expected a TARGET, or --before WHEN, or --between A B: one of the three")
+    if timed:
+        from ledger._runs import since_when
+        from ledger._taint_time import Span
+
+        start = None if between is None else since_when(between[0], option="--between")
+        end = since_when(between[1], option="--between") if between else since_when(before or "", option="--before")
+        span = Span(start, end, suite, harness, model)
+        return taint_span(span, reason=reason, dry_run=dry_run, db=db, as_json=as_json)
+    if suite or harness or model or dry_run:
+        raise BadBody("--suite, --harness, --model and --dry-run go with --before or --between")
+    assert target is not None
     from ledger._impact import impact_of
     from ledger._lineage import taint as say
     from ledger._store import Ledger

@@ -103,6 +103,7 @@ def runs(
             help="Only runs that opened since: 2026-11-01, 2026-11-01T10:00Z, 7d, 24h; by the writer's own clock.",
         ),
     ] = "",
+    until: Annotated[str, typer.Option(metavar="WHEN", help="Only runs that opened before: as --since takes it.")] = "",
     name: Annotated[str, typer.Option(help="Only runs of this name.")] = "",
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many, the newest.")] = None,
     db: Db = DEFAULT_DB,
@@ -114,9 +115,11 @@ def runs(
     from ledger._store import Ledger
 
     when = since_when(since) if since else None
-    narrowed = bool(suite or tag or name or when)
+    end = since_when(until, option="--until") if until else None
+    narrowed = bool(suite or tag or name or when or end)
     with Ledger.open(db, read_only=True) as ledger:
-        found = list(islice(list_runs(ledger, suite=suite, tags=tag or (), since=when, name=name), limit))
+        fitting = list_runs(ledger, suite=suite, tags=tag or (), since=when, until=end, name=name)
+        found = list(islice(fitting, limit))
     if as_json:
         emit_json({"runs": found})
         return 0
