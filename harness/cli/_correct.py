@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, Words, emit_json
 
 __all__ = ["correct"]
 
@@ -25,7 +25,7 @@ def correct(
     category: Annotated[_Category, typer.Option(help="What was wrong with the old one.")] = "parser",
     form: Annotated[str | None, typer.Option("--format", help="md, html or json; default: as the old one.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is no report.")] = False,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Write a corrected report, supersede the old one, and say who was given it. Both stay on record."""

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, Words, emit_json
 
 __all__ = ["Inconclusive", "NoRecord", "gate"]
 
@@ -47,7 +47,7 @@ def gate(
         Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown for a PR comment.")
     ] = None,
     no_record: NoRecord = False,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Exit 0: not more than MARGIN worse, by the 95% interval of the paired difference. 1: worse, or it can't be told.

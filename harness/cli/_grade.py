@@ -12,7 +12,7 @@ import typer
 from harness.cli._money_options import DryRun, MaxCost, MaxTokensTotal, Pilot, Prices
 from harness.cli._voices import LogJson, voices
 from ledger import printable
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, Words, emit_json
 
 if TYPE_CHECKING:
     from harness._grade import GradeJob
@@ -113,7 +113,7 @@ def grade(
     max_tokens_total: MaxTokensTotal = None,
     pilot: Pilot = 0,
     dry_run: DryRun = False,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Grade a run's answers by a judge, in a run of its own; its scores join the graded run. With --against the judge

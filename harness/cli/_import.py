@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, table, tell
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, Words, emit_json, table, tell
 
 if TYPE_CHECKING:
     from harness.imports import AnswersJob, Imported
@@ -27,7 +27,7 @@ def import_(
         typer.Option(metavar="SUITE[/FIXTURE]", help="Your own answers to a suite: files of id, output[, model, raw]."),
     ] = "",
     list_formats: Annotated[bool, typer.Option("--list", help="List the formats that can be imported.")] = False,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Import recorded runs of another project, or (with --suite) answers that you have already, one run a model.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, Words, emit_json
 
 __all__ = ["probe"]
 
@@ -26,7 +26,7 @@ def probe(
         list[str] | None, typer.Option("-M", metavar="KEY=VALUE", help="A model parameter; repeatable.")
     ] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Ask for a streamed reply.")] = False,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Ask once and show how the reply reads. Exit 0 when it was parsed, 3 for an error, 1 for anything else."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, tell
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, Words, emit_json, tell
 
 __all__ = ["publish"]
 
@@ -16,7 +16,7 @@ def publish(
         str, typer.Argument(metavar="REPORT", help="Its file, the seq of its event, or the start of its digest.")
     ],
     to: Annotated[list[str], typer.Option("--to", metavar="WHOM", help="Who was given it; repeatable.")],
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Record that a report was handed to somebody. A file must be byte for byte the recorded one."""

@@ -11,7 +11,7 @@ import typer
 
 from harness.cli._gate import NoRecord
 from ledger import printable
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_bytes, emit_json, tell
+from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_bytes, emit_json, refuse_own_history, tell
 
 if TYPE_CHECKING:
     from harness._report import RunReport, StandingReport
@@ -24,6 +24,7 @@ DOES_NOT_HOLD = "The ledger's own events contradict these figures; the report sa
 
 
 def report(
+    context: typer.Context,
     run: Annotated[
         str | None,
         typer.Argument(
@@ -72,6 +73,8 @@ def report(
     from ledger import Ledger, find_run
 
     form = format_for(form, out)
+    if out is not None:
+        refuse_own_history(context, db)
     part, ks = bool(filters or by), _ks(pass_at, whole=not (filters or by), run=run, form=form)
     if run is None:
         if form is not None or gate or part:

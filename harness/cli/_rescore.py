@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, table, tell
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, Words, emit_json, table, tell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def rescore(
         int, typer.Option(min=0, max=64, help="Processes that derive; 0 takes several where a run is large.")
     ] = 0,
     flips: Annotated[int, typer.Option(min=0, help="How many flips to print; 0 for all of them.")] = _SHOWN,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Score recorded runs under other rules, and show every number and cell that moves. Exit 0."""

@@ -8,7 +8,7 @@ import typer
 
 from harness.cli._money_options import MaxCostAgain, MaxTokensAgain
 from harness.cli._voices import LogJson, voices
-from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, emit_json
 
 __all__ = ["resume"]
 
@@ -57,7 +57,7 @@ def resume(
     log_json: LogJson = False,
     max_cost: MaxCostAgain = "",
     max_tokens_total: MaxTokensAgain = None,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Resume a run (default: the newest). Exit 0, 3 when cells are still unfinished, 4 when something moved."""

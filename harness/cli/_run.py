@@ -10,7 +10,7 @@ import typer
 from harness.cli._money_options import DryRun, MaxCost, MaxTokensTotal, Pilot, Prices
 from harness.cli._voices import LogJson, voices
 from ledger import printable
-from ledger.cli import DEFAULT_DB, AsJson, Db, emit_json
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, emit_json
 
 __all__ = ["run"]
 
@@ -112,7 +112,7 @@ def run(
     max_tokens_total: MaxTokensTotal = None,
     pilot: Pilot = 0,
     dry_run: DryRun = False,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Run a suite, or what eval.toml says. Exit 0, or 3 when a cell ended in an error or was never asked; with --gate 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ledger import printable
-from ledger.cli import DEFAULT_DB, AsJson, Db, Words, emit_json, table, tell
+from ledger.cli import DEFAULT_DB, AsJson, DbToWrite, Words, emit_json, table, tell
 
 if TYPE_CHECKING:
     from harness._suite import Fixture, Suite
@@ -82,7 +82,7 @@ def freeze(
         list[Path] | None,
         typer.Option("--prediction", metavar="FILE", help="What is expected of figures, as a file; repeatable."),
     ] = None,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Fix a suite's prompt, fixtures and rules, or a prediction, ahead of any run: the chain shows what was first."""

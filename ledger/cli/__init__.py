@@ -6,13 +6,13 @@ import typer
 
 from ledger.cli import _bundle, _checkpoint, _cite, _lineage, _look, _redact, _serve, _stats, _verify, _write
 from ledger.cli._guard import run_app
-from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger.cli._options import DEFAULT_DB, AsJson, Db, DbToWrite, refuse_own_history
 from ledger.cli._output import Words, emit_bytes, emit_json, table, tell
 from ledger.cli._program import Version, commands_of
 
 __all__ = [
-    "DEFAULT_DB", "AsJson", "Db", "Version", "Words", "app", "commands_of", "emit_bytes",
-    "emit_json", "main", "run_app", "table", "tell",
+    "DEFAULT_DB", "AsJson", "Db", "DbToWrite", "Version", "Words", "app", "commands_of", "emit_bytes",
+    "emit_json", "main", "refuse_own_history", "run_app", "table", "tell",
 ]  # fmt: skip
 
 app = typer.Typer(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ledger._said import aimed, counted
-from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
+from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db, DbToWrite
 from ledger.cli._output import Words, emit_json
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _usage(context: typer.Context) -> None:  # pyright: ignore[reportUnusedFunct
 
 
 def checkpoint(
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     signing_key: SigningKeyFile = None,
     without: Annotated[
         list[int] | None,
@@ -131,7 +131,7 @@ def key_show(db: Db = DEFAULT_DB, signing_key: SigningKeyFile = None, as_json: A
 @anchor.command("rfc3161")
 def anchor_rfc3161(
     url: Annotated[str, typer.Option(metavar="URL", help="The address of a timestamp authority (RFC 3161).")],
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The checkpoint to vouch for; by default the newest.")
     ] = None,

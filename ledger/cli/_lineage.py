@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ledger._said import aimed
-from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger.cli._options import DEFAULT_DB, AsJson, Db, DbToWrite
 from ledger.cli._output import Words, emit_json, shown_minute, table
 from ledger.cli._taint_span import taint_span
 
@@ -34,7 +34,7 @@ def supersede(
     reason: _Reason,
     by: Annotated[str | None, typer.Option(help="What replaces it.", metavar="X")] = None,
     no_successor: Annotated[bool, typer.Option("--no-successor", help="Nothing replaces it.")] = False,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Say that a run, a freeze or a report is replaced. It stays in every list, marked; nothing is removed."""
@@ -75,7 +75,7 @@ def taint(
     harness: Annotated[str, typer.Option(help="With a time: only runs of this harness version.")] = "",
     model: Annotated[str, typer.Option(help="With a time: only runs that this model answered.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With a time: only say what it touches.")] = False,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Say that something is unsafe to build on. Every number that rests on it is marked until it is cleared."""
@@ -114,7 +114,7 @@ def taint(
 def clear(
     taint: Annotated[int, typer.Argument(metavar="TAINT", min=1, help="The seq of the taint.")],
     reason: _Reason,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Withdraw a taint. Both stay in the record."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ledger._said import aimed
-from ledger.cli._options import DEFAULT_DB, AsJson, Db
+from ledger.cli._options import DEFAULT_DB, AsJson, DbToWrite
 from ledger.cli._output import Words, emit_json
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def redact(
     wait: Annotated[
         float, typer.Option(min=0, max=3600, metavar="SECONDS", help="How long to wait for those who read the ledger.")
     ] = 5.0,
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     as_json: AsJson = False,
 ) -> int:
     """Withhold bodies or blobs for ever; lines, hashes and scores stay. Exit 3: it stands, but isn't erased yet."""

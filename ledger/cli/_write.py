@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ledger._said import counted
-from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db
+from ledger.cli._options import DEFAULT_DB, MAX_NUMBER, AsJson, Db, DbToWrite
 from ledger.cli._output import Words, emit_json, tell
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def init(
 
 def note(
     text: Annotated[str, typer.Argument(help="What there is to say.")],
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     run: Annotated[
         str | None, typer.Option(help="The run it is about: an id, the start of one, a name, or latest.")
     ] = None,
@@ -154,7 +154,7 @@ def snapshot(
 
 
 def upgrade(
-    db: Db = DEFAULT_DB,
+    db: DbToWrite = DEFAULT_DB,
     compress: Annotated[
         bool, typer.Option("--compress", help="Compress blobs at rest as well; their hashes stay what they are.")
     ] = False,
