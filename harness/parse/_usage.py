@@ -24,10 +24,8 @@ TIER: Final = "service_tier"
 """Three more names stand for what is no number: that a search, several models, or a tier are charged apart."""
 _WORDS: Final = ("service_tier", "speed", "inference_geo")
 """Where replies name what multiplies a price: a tier (OpenAI, Groq, Anthropic), and Anthropic's speed and place."""
-_USUAL: Final = frozenset({
-    "", "auto", "default", "standard", "on_demand", "flex", "batch", "global", "not_available",
-})  # fmt: skip
-"""What such words say of the usual price. `flex` and `batch` come only where they were asked for, and cost less."""
+_USUAL: Final = frozenset({"", "auto", "default", "standard", "on_demand", "global", "not_available"})
+"""What such words say of the usual price."""
 
 TOKEN_ENDINGS: Final = ("tokens", "Tokens", "token_count", "TokenCount")
 """How a name ends that stands for tokens."""
