@@ -92,7 +92,7 @@ def killed_grade(folder: Path, after: int) -> None:
         assert killed_after(lab, events(lab) + after, signal.SIGKILL, *grade)
         holds(lab)
         if len(rows_of(lab.db, "SELECT 1 FROM events WHERE kind = 'plan'")) == 2:
-            lab.call("harness", "resume", "latest")
+            lab.call("harness", "resume", "latest-judge")
         else:
             lab.call("harness", *grade)
     holds(lab)

@@ -33,7 +33,16 @@ def test_a_number_that_was_found_reads_the_same_by_itself(text: str, form: Numbe
         assert 0 <= each.start < each.end <= len(text)
         assert (each.value is None) is (each.why == "number_unclear")
         if each.value is not None:
-            assert read_number(text[each.start : each.end], form).value == each.value
+            itself = text[each.start : each.end]
+            assert each.value in [again.value for again in find_numbers(itself, form)]
+            # Marks in pairs belong to a place whole, with all that they are around: "**it was 5** %".
+            assert read_number(itself, form).value == each.value or set(itself) & set("$*_`\\{")
+
+
+@pytest.mark.parametrize("text", ["$\u10000$%", "**it was 0** %", "$x^2 = 0$ %"])
+def test_the_place_of_a_number_whose_unit_stands_outside_of_a_pair_of_marks_has_the_whole_pair(text: str) -> None:
+    found = find_numbers(text, NumberFormat(".", " ", units=("$", "%")))[-1]
+    assert (found.value, found.start, found.end) == (Decimal(0), 0, len(text))
 
 
 def test_the_place_of_a_number_has_its_unit_and_no_mark_of_the_sentence() -> None:
