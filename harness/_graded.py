@@ -14,17 +14,16 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from harness._derive import Reply
 from harness._identity import file_digest
-from harness._json import JSON
-from harness._messages import Asked, Part, Said, read_asked
 from harness._replies import Place, read_replies
 from harness._suite import Case, Fixture, Suite, parse_cases
+from harness._task_text import plain_text, task_text
 from harness._thaw import thaw_cases
 from harness.parse import Reading, ReadRules, read_fault, read_reply
-from ledger import Ledger, NotFound
+from ledger import Ledger
 from ledger.kinds import Plan, PlanCandidate
 
 __all__ = [
@@ -103,7 +102,7 @@ def answers_of(
             continue
         case = cases[place.case]
         text = text_of(reading)
-        task = _task(ledger, requests.get(place.origin), candidates[place.candidate].protocol, case) if text else ""
+        task = task_text(ledger, requests.get(place.origin), candidates[place.candidate].protocol, case) if text else ""
         yield Answer(place, reading, task, text, _reference(case))
 
 
@@ -115,56 +114,9 @@ def _requests(ledger: Ledger, responses: Sequence[int]) -> dict[int, int]:
     return found
 
 
-# What was asked
-
-
-def _task(ledger: Ledger, request: int | None, protocol: str, case: Case) -> str:
-    """The turns that the target was sent, as one text; of what nobody asked here, the case's own input."""
-    asked: Asked | None = None
-    if request is not None:
-        try:
-            asked = read_asked(ledger.blob(request, "body"), protocol)
-        except NotFound:
-            asked = None
-    if asked is not None and asked.messages:
-        return _turns(asked)
-    given = case.input
-    if isinstance(given, Mapping) and isinstance(given.get("messages"), list):
-        found = read_asked(case.input_text.encode(), "")
-        if found is not None and found.messages:
-            return _turns(found)
-    if isinstance(given, Mapping) and len(given) == 1:
-        (only,) = given.values()
-        return _as_text(cast("JSON", only), json.dumps(only, ensure_ascii=False))
-    return _as_text(given, case.input_text)
-
-
 def _reference(case: Case) -> str:
-    said = _as_text(case.gold, case.gold_text)
+    said = plain_text(case.gold, case.gold_text)
     return said if said.strip() and case.gold not in (None, {}, []) else ""
-
-
-def _as_text(value: JSON, text: str) -> str:
-    return value if isinstance(value, str) else text
-
-
-def _turns(asked: Asked) -> str:
-    if len(asked.messages) == 1 and asked.messages[0].role in ("user", "stdin"):
-        return _said(asked.messages[0])
-    turns = [f"(the {each.role} turn)\n{_said(each)}" for each in asked.messages]
-    if asked.left_out:
-        turns.append(f"({asked.left_out} messages more)")
-    return "\n\n".join(turns)
-
-
-def _said(message: Said) -> str:
-    return "\n".join(map(_part, message.parts))
-
-
-def _part(part: Part) -> str:
-    if part.kind != "image":
-        return part.text
-    return f"(an image, {part.text}" + (f", {part.size} bytes)" if part.size is not None else ")")
 
 
 # The cases

@@ -17,7 +17,7 @@ from harness.suites import stage_names, stages
 from ledger import Ledger, NotFound
 from ledger.kinds import Freeze, Plan
 
-__all__ = ["frozen_sources", "registered_stages", "thaw_cases", "thaw_prompts", "thaw_rules"]
+__all__ = ["frozen_sources", "registered_stages", "thaw_cases", "thaw_fixture", "thaw_prompts", "thaw_rules"]
 
 
 def thaw_cases(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], Case]:
@@ -29,15 +29,22 @@ def thaw_cases(ledger: Ledger, plan: Plan) -> Mapping[tuple[str, str], Case]:
     found: dict[tuple[str, str], Case] = {}
     for fixture in plan.fixtures:
         try:
-            blobs = ledger.body(fixture.freeze).blobs
-            data = ledger.blob(fixture.freeze, "jsonl" if "jsonl" in blobs else "file")
+            cases = thaw_fixture(ledger, fixture.freeze)
         except NotFound as error:
             raise RefusedError(f"the cases of {fixture.name}: {error}; without them nothing can be scored") from None
-        for number, line in enumerate(data.split(b"\n"), start=1):
-            if line.strip():
-                case = case_of_line(line, number, f"event {fixture.freeze}, line {number}")
-                found[fixture.name, case.id] = case
+        found.update({(fixture.name, name): case for name, case in cases.items()})
     return MappingProxyType(found)
+
+
+def thaw_fixture(ledger: Ledger, freeze: int) -> Mapping[str, Case]:
+    """Every case of one frozen file, by its id. Raises NotFound where a redaction withholds it."""
+    blobs = ledger.body(freeze).blobs
+    data = ledger.blob(freeze, "jsonl" if "jsonl" in blobs else "file")
+    lines = [
+        case_of_line(line, number, f"event {freeze}, line {number}")
+        for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()
+    ]  # fmt: skip
+    return {case.id: case for case in lines}
 
 
 def thaw_prompts(ledger: Ledger, plan: Plan) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ledger._export import export_file, export_lines
     from ledger._export_full import export_full, export_full_file
     from ledger._files import sync_file, sync_folder
+    from ledger._functions import Functions
     from ledger._impact import Impact, impact_of
     from ledger._import import Imported, import_full
     from ledger._lineage import Category, Superseded, supersede
@@ -70,6 +71,7 @@ __all__ = [
     "Earlier",
     "Event",
     "Found",
+    "Functions",
     "Impact",
     "Imported",
     "Ledger",
@@ -134,6 +136,7 @@ _HOMES = {
     "_export": ("export_file", "export_lines"),
     "_export_full": ("export_full", "export_full_file"),
     "_files": ("sync_file", "sync_folder"),
+    "_functions": ("Functions",),
     "_impact": ("Impact", "impact_of"),
     "_import": ("Imported", "import_full"),
     "_lineage": ("Category", "Superseded", "supersede"),

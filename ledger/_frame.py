@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ledger._errors import BadQuery, NotFound
+from ledger._functions import columns_of
 from ledger._schema import RELEASE, release_objects
 from ledger._views import over_views
 
@@ -23,7 +24,8 @@ _READS = re.compile(r"(?:SELECT|WITH|VALUES)\b", re.IGNORECASE)
 
 
 def query_of(view_or_sql: str) -> str:
-    """The query that a name or a query stands for, over this release's views whichever the file has.
+    """The query that a name or a query stands for, over this release's views whichever the file has; a view goes with
+    the columns that installed packages add to it (`ledger._functions`).
 
     Raises NotFound for a name that is no view or table, listing them, and BadQuery for what doesn't read.
     """
@@ -40,7 +42,8 @@ def query_of(view_or_sql: str) -> str:
     if text not in views:
         names = ", ".join(("events", "blobs", "edges", *sorted(views)))
         raise NotFound(f"no view is called {text!a}; expected a query, or one of {names}")
-    return over_views(f"SELECT * FROM {text}")  # noqa: S608 - a view's name
+    more = "".join(f", {made} AS {name}" for name, made in columns_of(text).items())
+    return over_views(f"SELECT *{more} FROM {text}")  # noqa: S608 - a view's name, and our own functions
 
 
 def to_frame(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> pandas.DataFrame:

@@ -263,14 +263,17 @@ class Ledger:
     def frame(self, view_or_sql: str = "scoreboard", params: Mapping[str, Any] | Sequence[Any] = ()) -> DataFrame:
         """A view, or what a query reads, as a pandas DataFrame: Int64, Float64 and string columns, NA for NULL.
 
-        A query may name any view of this release after FROM or JOIN, whichever release the file has. Raises NotFound
-        for a view that there isn't, BadQuery for what doesn't read or can't be run, and where pandas isn't installed.
+        A query may name any view of this release after FROM or JOIN, whichever release the file has, and call the
+        functions that installed packages bring (`ledger._functions`). Raises NotFound for a view that there isn't,
+        BadQuery for what doesn't read or can't be run, and where pandas isn't installed.
         """
         from ledger._frame import query_of, to_frame
+        from ledger._functions import calling
 
         statement = query_of(view_or_sql)
         try:
-            with self._reader_lock:
+            # What a function reads, it reads by itself: this connection is busy with the query that calls it.
+            with Ledger.open(self.path, read_only=True) as beside, self._reader_lock, calling(self._reader, beside):
                 cursor = self._reader.execute(statement, params)
                 names, rows = [column[0] for column in cursor.description], cursor.fetchall()
         except (sqlite3.Error, sqlite3.Warning) as problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from harness.cli import (
+    _cases,
     _check,
     _compare,
     _correct,
@@ -42,6 +43,7 @@ app.command("run")(_run.run)
 app.command("resume")(_resume.resume)
 app.command("rescore")(_rescore.rescore)
 app.command("replay")(_replay.replay)
+app.command("cases")(_cases.cases)
 app.command("compare")(_compare.compare)
 app.command("gate")(_gate.gate)
 app.command("grade")(_grade.grade)

@@ -71,9 +71,10 @@ def test_parameters_go_by_place_and_by_name(book: Ledger) -> None:
     name for kind, name, _, _ in (release_objects(RELEASE) or pytest.fail()).rows if kind == "view"
 )])  # fmt: skip
 def test_every_view_and_table_is_a_frame(book: Ledger, name: str) -> None:
+    added = ["question", "gold", "answer", "reply", "meta"] if name == "answers" else []
     assert list(book.frame(name).columns) == [
-        row["name"] for row in book.rows("SELECT name FROM pragma_table_info(?)", (name,))
-    ]
+        *(row["name"] for row in book.rows("SELECT name FROM pragma_table_info(?)", (name,))), *added
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
