@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness._carried import known_suites, list_suites
 from harness._errors import RulesError
 from harness._rules import RuleSet, builtin_names, builtin_rules, load_rules, ruleset_from_frozen
-from harness._suite import list_suites, load_suite
+from harness._suite import load_suite
 from harness.suites import stage_names
 
 __all__ = ["find_rules"]
@@ -22,7 +23,7 @@ def find_rules(name: str) -> RuleSet:
     if name.endswith(".toml"):
         return _from_file(Path(name))
     suite_name, _, rule_name = name.rpartition("/")
-    suites = [suite_name] if suite_name else list_suites()
+    suites = [suite_name] if suite_name else list_suites() or known_suites()
     loaded = [load_suite(each)[0] for each in suites]
     # A variant has the rules of the suite that it extends, so under one name there is one.
     fits = list({each.name: each for each in reversed(loaded) if rule_name in each.own_rules}.values())[::-1]

@@ -12,6 +12,7 @@ from typing import Any
 
 from harness._budget import Purse, budget_text
 from harness._candidate import Candidate
+from harness._carried import carried_note, portable
 from harness._errors import RulesError, SuiteError, UsageError
 from harness._estimate import Estimate, estimate_run
 from harness._filter import read_filters
@@ -199,7 +200,7 @@ def run_job(
         candidates = candidates_for(specs, suite, fixtures, stack)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
         purse = job.purse.checked(candidates)
-        for sentence in purse.unbounded(candidates):
+        for sentence in (*filter(None, [carried_note(suite.folder)]), *purse.unbounded(candidates)):
             say(sentence)
         ledger, created = Ledger.open_or_create(db)
         stack.enter_context(ledger)
@@ -241,7 +242,7 @@ def given_of(job: Job, specs: Sequence[Spec], suite: Suite, rules: Sequence[Rule
     ]
     files = {Path(name).stem: Path(name).as_posix() for name in job.rules if name.endswith(".toml")}
     return Given(
-        suite.folder.as_posix(), [each.engine for each in specs], any(each.addressed for each in asked), job.parameters,
+        portable(suite.folder), [each.engine for each in specs], any(each.addressed for each in asked), job.parameters,
         job.stream, asked, {each.name: files[each.name] for each in rules if each.name in files}, list(job.filters),
         budget_text(purse.budget), job.options.reuse_outcomes,
     )  # fmt: skip

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness._carried import FIXTURES, suite_folder
 from harness._errors import HarnessError, RefusedError, RulesError
 from harness._given import read_given
 from harness._replies import read_plan
@@ -212,9 +213,9 @@ def _places(plan: Plan) -> list[Path]:
         given = read_given(plan.given)
     except (ValueError, KeyError, TypeError, AttributeError):  # an imported run keeps something else there
         given = None
-    places = [Path(given.suite)] if given and given.suite else []
+    places = [suite_folder(given.suite)] if given and given.suite else []
     if _NAME.fullmatch(plan.suite):
-        places.append(Path("fixtures") / plan.suite)
+        places.append(FIXTURES / plan.suite)
     return places
 
 

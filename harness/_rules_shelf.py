@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from harness._carried import known_suites, list_suites
 from harness._errors import HarnessError, RulesError
 from harness._find_rules import find_rules
 from harness._rules import RuleSet, builtin_names, builtin_rules, load_rules
 from harness._rules_diff import switches
-from harness._suite import list_suites, load_suite
+from harness._suite import load_suite
 from harness._thaw import thaw_rules
 from harness.suites import stages
 from ledger import Ledger, over_views
@@ -173,7 +174,7 @@ def list_rules(ledger: Ledger | None, suite: str = "") -> tuple[Shelved, ...]:
     """The rule sets of every suite here, or of one; without one, also what is built in. Raises SuiteError."""
     standing = frozen_rules(ledger) if ledger is not None else ()
     found: list[Shelved] = []
-    for each in [suite] if suite else list_suites():
+    for each in [suite] if suite else list_suites() or known_suites():
         loaded, _ = load_suite(each)
         for name in loaded.own_rules:
             if any((other.name, other.suite) == (name, loaded.name) for other in found):

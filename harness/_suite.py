@@ -21,6 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, cast, get_args
 
+from harness._carried import FIXTURES, carried_root, list_suites, places
 from harness._errors import IdentityError, SuiteError
 from harness._identity import file_digest, tagged_form
 from harness._json import JSON, JSONError, loads, members
@@ -30,7 +31,7 @@ from harness.suites._registry import Stages, stage_names, stages
 from ledger import printable
 
 __all__ = [
-    "Ask", "Case", "Fixture", "Suite", "case_of_line", "find_made", "has_fixture", "list_suites", "load_prompt",
+    "Ask", "Case", "Fixture", "Suite", "case_of_line", "find_made", "has_fixture", "load_prompt",
     "load_suite", "made_suite", "parse_cases",
 ]  # fmt: skip
 
@@ -146,19 +147,14 @@ class Suite:
         return stages(self.stages)
 
 
-def list_suites(root: Path = Path("fixtures")) -> tuple[str, ...]:
-    """The names of the folders under `root` that hold a suite.toml, sorted."""
-    return tuple(sorted(path.parent.name for path in root.glob("*/suite.toml")))
-
-
-def load_suite(reference: str, root: Path = Path("fixtures")) -> tuple[Suite, tuple[Fixture, ...]]:
+def load_suite(reference: str, root: Path = FIXTURES) -> tuple[Suite, tuple[Fixture, ...]]:
     """The suite that `reference` names, and the fixtures it asks for: all of them, or the one named.
 
     `reference` is NAME or NAME/FIXTURE under `root`, or the path of a suite's folder, or that path/FIXTURE. A name
-    goes before a path. Raises `SuiteError`, naming file and line and how to mend it.
+    goes before a path, and both before a suite that the package carries. Raises `SuiteError`, naming file and line.
     """
     folder, wanted = _find(reference, root)
-    suite = _load_manifest(folder, named=folder.parent == root)
+    suite = _load_manifest(folder, named=folder.parent in (root, carried_root()))
     names = suite.fixtures if wanted is None else (wanted,)
     return suite, tuple(_load_fixture(suite, name) for name in names)
 
@@ -182,7 +178,7 @@ def made_suite(folder: Path) -> Suite | None:
     return _load_manifest(folder, named=False) if path.is_file() and _is_made(_toml(_read(path), path)) else None
 
 
-def find_made(reference: str, root: Path = Path("fixtures")) -> Suite | None:
+def find_made(reference: str, root: Path = FIXTURES) -> Suite | None:
     """The suite that `reference` names as for `load_suite`, where it is made of its manifest; else None."""
     return made_suite(_find(reference, root)[0])
 
@@ -197,9 +193,7 @@ def _is_made(table: Mapping[str, Any]) -> bool:
 
 
 def _find(reference: str, root: Path) -> tuple[Path, str | None]:
-    trimmed = reference.rstrip("/")
-    bases = [Path(trimmed)] if trimmed.startswith((".", "/")) else [root / trimmed, Path(trimmed)]
-    for base in bases if trimmed else []:
+    for base in places(reference, root):
         if (base / "suite.toml").is_file():
             return base, None
         if (base.parent / "suite.toml").is_file() and base.name not in _NOT_FIXTURES:
@@ -209,8 +203,13 @@ def _find(reference: str, root: Path) -> tuple[Path, str | None]:
             raise SuiteError(f"{_show(base.parent)} has no fixture {base.name!r}; it has {_listed(there)}")
     raise SuiteError(
         f"expected a suite, SUITE/FIXTURE, or the path of a suite's folder, got {reference!r}; "
-        f"{_show(root)} has {_listed(list_suites(root))}"
+        f"{_show(root)} has {_listed(list_suites(root))}{_carried_too(root)}"
     )
+
+
+def _carried_too(root: Path) -> str:
+    carried = carried_root() if root == FIXTURES else None
+    return f", and eval-ledger carries {_listed(list_suites(carried))}" if carried else ""
 
 
 def _fixture_names(folder: Path) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from harness._candidate import Candidate
+from harness._carried import suite_folder
 from harness._errors import EngineError, RulesError, RunMoved, SuiteError, UsageError
 from harness._given import Given, GivenCandidate, read_given
 from harness._job import prompt_of
@@ -73,7 +74,7 @@ def missing_suite(plan: Plan, job: ResumeJob) -> Path | None:
         return None
     if job.arm is not None:
         return None
-    folder = _folder(_reference(plan, job))
+    folder = suite_folder(_reference(plan, job))
     return None if (folder / "suite.toml").exists() else folder
 
 
@@ -116,10 +117,6 @@ def _reference(plan: Plan, job: ResumeJob) -> str:
     return job.suite or (given.suite if given else "") or plan.suite
 
 
-def _folder(reference: str) -> Path:
-    return Path(reference) if (Path(reference) / "suite.toml").is_file() else Path("fixtures") / reference
-
-
 def _asked_arm(plan: Plan, suite: Suite, made: Mapping[str, Fixture]) -> str:
     """The condition that the run was asked to measure, empty where it left that to the suite."""
     if not plan.arms:
@@ -142,7 +139,7 @@ def _load_suite(
     plan: Plan, reference: str, made: Mapping[str, Fixture]
 ) -> tuple[Suite, dict[str, Fixture | None]]:  # fmt: skip
     """The suite, and the plan's own fixtures: others beside them are no part of the run. None for one that is gone."""
-    folder = _folder(reference)
+    folder = suite_folder(reference)
     fixtures: dict[str, Fixture | None] = {}
     suite: Suite | None = None
     for fixture in plan.fixtures:

@@ -17,15 +17,16 @@ __all__ = ["freeze", "suites"]
 
 
 def suites(as_json: AsJson = False) -> int:
-    """List the suites under fixtures/, with their fixtures and rule sets; a variant says which suite it extends. Exit 2
-    when one of them can't be run, which is said beside the others."""
+    """List the suites under fixtures/ and those that this program carries, with their fixtures and rule sets; a variant
+    says which suite it extends. Exit 2 when one of them can't be run, which is said beside the others."""
+    from harness._carried import is_carried, known_suites
     from harness._errors import HarnessError
     from harness._job import load_rule_sets
-    from harness._suite import list_suites, load_suite
+    from harness._suite import load_suite
 
     rows: list[tuple[str, Suite, tuple[Fixture, ...]]] = []
     faults: dict[str, str] = {}
-    for name in list_suites():
+    for name in known_suites():
         try:
             suite, fixtures = load_suite(name)
             load_rule_sets(suite, [*suite.rule_names, *suite.own_rules])
@@ -40,6 +41,7 @@ def suites(as_json: AsJson = False) -> int:
                 "suites": [
                     {
                         "suite": name,
+                        "carried": is_carried(suite.folder),
                         "extends": suite.name if suite.name != name else "",
                         "fixtures": {fixture.name: len(fixture.cases) for fixture in fixtures},
                         "rules": list(suite.rule_names),
@@ -52,10 +54,12 @@ def suites(as_json: AsJson = False) -> int:
         return status
     words = Words(as_json=False)
     if not rows and not faults:
-        words("There is no suite under fixtures/ here; a suite's folder can be named by its path instead.")
+        words(
+            "No suite lies under fixtures/ here, and this program carries none; a suite's folder can be named instead."
+        )
         return 0
     cells = [
-        [name + (f" (extends {suite.name})" if suite.name != name else ""),
+        [name + (f" (extends {suite.name})" if suite.name != name else "") + " (carried)" * is_carried(suite.folder),
          ", ".join(f"{fixture.name} ({len(fixture.cases)})" for fixture in fixtures),
          ", ".join(suite.rule_names)]
         for name, suite, fixtures in rows

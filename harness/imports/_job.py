@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness._carried import portable
 from harness._errors import RefusedError
 from harness._freeze import Frozen, freeze_foreign
 from harness._given import Given
@@ -158,7 +159,7 @@ def _new(
     ledger: Ledger, form: Format, suite: Suite, rules: Sequence[RuleSet], fixture: ForeignFixture, frozen: Frozen,
     read: _Read, run: ForeignRun, key: str,
 ) -> ImportedRun:  # fmt: skip
-    given = json.loads(Given(suite.folder.as_posix(), [run.candidate], addressed=False).text())
+    given = json.loads(Given(portable(suite.folder), [run.candidate], addressed=False).text())
     source = Source(form.name, form.grade, read.data, read.digest, json.dumps({**given, "import": key}))
     name, scores = write_run(ledger, suite, rules, fixture, frozen, source, run)
     verdicts = [

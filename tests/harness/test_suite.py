@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from blake3 import blake3
 
+from harness._carried import list_suites
 from harness._errors import SuiteError, UsageError
 from harness._job import parse_settings
-from harness._suite import list_suites, load_suite, parse_cases
+from harness._suite import load_suite, parse_cases
 from harness.suites import stages
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

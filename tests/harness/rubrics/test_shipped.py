@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from harness._carried import list_suites
 from harness._rules import load_rules
-from harness._suite import Suite, list_suites, load_suite
+from harness._suite import Suite, load_suite
 from harness.judging import Detector, detect, read_rubric
 from harness.judging import judge as verdict_of
 
