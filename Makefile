@@ -42,5 +42,5 @@ bench: $(VENV)/.installed
 
 # Needs uv; writes no index address.
 lock:
-	uv pip compile pyproject.toml --extra pandas --extra parquet --extra stats --group dev --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra pandas --extra parquet --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-annotate --no-header --output-file requirements.txt

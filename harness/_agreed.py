@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, islice
 from typing import Any
 
-from harness._errors import UsageError
 from harness._kappa import Agreement, agreement, agreement_of_scores
 from harness._label_store import Rows, stored_labels, targets_of
 from harness._labels import Target
@@ -36,8 +35,7 @@ def agreement_tables(
     """Every table of agreement on a run's answers; none where fewer than two judged or labelled.
 
     `rows` runs a query over this release's views and over `events` and `edges`, as of some event of the chain; `rules`
-    are the rule sets of the run that are shown, by label: those that aren't of judging are passed over. Without
-    statsmodels there is no kappa, and a note says what to install.
+    are the rule sets of the run that are shown, by label: those that aren't of judging are passed over.
     """
     judges, stored = judges_in(rows, run, rules), stored_labels(ledger, rows, run)
     if not stored and len(judges) < 2:
@@ -119,7 +117,7 @@ def _agreement(
             rows.append((one.name, other.name, on, *_figures(found)))
             if len(ours) + len(theirs) > 2 * len(both):
                 left.append((one.name, other.name, on, len(ours) - len(both), len(theirs) - len(both)))
-    told = [*notes, *(f"{_WHY.get(why, why)}: {', '.join(whose)}." for why, whose in whys.items())]
+    told = [*notes, *(f"{_WHY[why]}: {', '.join(whose)}." for why, whose in whys.items())]
     if any(0 < int(row[3] or 0) < _FEW for row in rows):
         told.append(f"Kappa's interval is one of large samples; of fewer than {_FEW} answers it is rough.")
     tables = [StudyTable(title, _ABOUT, (*map(Column, who), *_FIGURES), tuple(rows), tuple(told))]
@@ -147,14 +145,11 @@ def _held(one: Voice, other: Voice) -> Iterable[tuple[str, Mapping[int, str | in
 
 
 def _measured(pairs: Sequence[tuple[str | int, str | int]]) -> tuple[Agreement, str]:
-    """The figures; and, where something of them is missing, why: a key of `_WHY`, or a sentence."""
-    try:
-        if pairs and all(isinstance(one, int) and isinstance(other, int) for one, other in pairs):
-            found = agreement_of_scores([(int(one), int(other)) for one, other in pairs])
-        else:
-            found = agreement([(str(one), str(other)) for one, other in pairs])
-    except UsageError as error:
-        return Agreement.uncorrected(len(pairs), sum(one == other for one, other in pairs)), str(error)
+    """The figures; and, where something of them is missing, why: a key of `_WHY`."""
+    if pairs and all(isinstance(one, int) and isinstance(other, int) for one, other in pairs):
+        found = agreement_of_scores([(int(one), int(other)) for one, other in pairs])
+    else:
+        found = agreement([(str(one), str(other)) for one, other in pairs])
     return found, found.why or ("no_interval" if found.kappa_low is None else "")
 
 

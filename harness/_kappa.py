@@ -2,8 +2,7 @@
 label at random, each with their own habits, would agree on anyway.
 
 Sources: Cohen 1960 (kappa); Cohen 1968 and Cicchetti and Allison 1971 (linear weights); Fleiss, Cohen and Everitt 1969
-(the large-sample variance that the interval is made of). Kappa and its variance are computed by statsmodels, which is
-imported where it is used.
+(the large-sample variance that the interval is made of).
 """
 
 from __future__ import annotations
@@ -12,15 +11,13 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal
 
-from harness._errors import UsageError
 from harness._stats import wilson
 
-__all__ = ["Agreement", "agreement", "agreement_of_scores", "need_kappa"]
+__all__ = ["Agreement", "agreement", "agreement_of_scores"]
 
-Undefined = Literal["", "no_data", "one_label", "not_computed"]
+Undefined = Literal["", "no_data", "one_label"]
 _Z = 1.959963984540054
 _DIGITS = 9
 """So many decimals are kept: what a library's next release rounds otherwise is no other figure."""
@@ -46,12 +43,6 @@ class Agreement:
     kappa_high: float | None
     why: Undefined = ""
 
-    @classmethod
-    def uncorrected(cls, n: int, agreed: int) -> Agreement:
-        """The share alone, where nobody computes kappa."""
-        low, high = wilson(agreed, n) or (None, None)
-        return cls(n, agreed, low, high, None, None, None, "not_computed")
-
     @property
     def share(self) -> float | None:
         """The share of labels alike."""
@@ -59,17 +50,14 @@ class Agreement:
 
 
 def agreement(pairs: Sequence[tuple[str, str]]) -> Agreement:
-    """Of labels without an order, each pair being what the two said of one thing.
-
-    Raises UsageError where statsmodels isn't installed.
-    """
+    """Of labels without an order, each pair being what the two said of one thing."""
     return _agreement(pairs, sorted({label for pair in pairs for label in pair}), weights=None)
 
 
 def agreement_of_scores(pairs: Sequence[tuple[int, int]]) -> Agreement:
     """Of whole numbers on one scale, the further apart the worse: kappa with linear weights.
 
-    `agreed` counts the scores that are the same. Raises UsageError where statsmodels isn't installed.
+    `agreed` counts the scores that are the same.
     """
     scale = sorted({score for pair in pairs for score in pair})
     return _agreement(pairs, scale, weights=scale)
@@ -98,23 +86,23 @@ def _kept(value: float) -> float:
 
 
 def _computed(table: Sequence[Sequence[int]], weights: Sequence[int] | None) -> tuple[float, float]:
-    """Kappa and its variance, of a table of counts in which more than one label stands."""
-    library, numpy = _libraries()
-    # It also computes roots and quotients that aren't used here, and would warn of those.
-    with numpy.errstate(all="ignore"):
-        found: Any = library.cohens_kappa(table, weights=weights, wt=None if weights is None else "linear")
-    return float(found.kappa), float(found.var_kappa)
-
-
-def need_kappa() -> None:
-    """Raises UsageError where kappa can't be computed, with what to install."""
-    _libraries()
-
-
-def _libraries() -> tuple[Any, Any]:
-    try:
-        return import_module("statsmodels.stats.inter_rater"), import_module("numpy")
-    except ImportError:
-        raise UsageError(
-            "statsmodels isn't installed, and agreement needs it: pip install 'eval-ledger[stats]'"
-        ) from None
+    """Kappa and its variance, of a table of counts in which more than one label stands. Linear weights are 1 less the
+    distance over the largest one."""
+    n, size = sum(map(sum, table)), range(len(table))
+    reach = 1 if weights is None else weights[-1] - weights[0]
+    alike = [
+        [float(i == j) if weights is None else 1 - abs(weights[i] - weights[j]) / reach for j in size] for i in size
+    ]
+    shares = [[count / n for count in row] for row in table]
+    rows = [math.fsum(row) for row in shares]
+    columns = [math.fsum(row[j] for row in shares) for j in size]
+    by_row = [math.fsum(alike[i][j] * columns[j] for j in size) for i in size]
+    by_column = [math.fsum(alike[i][j] * rows[i] for i in size) for j in size]
+    seen = math.fsum(alike[i][j] * shares[i][j] for i in size for j in size)
+    chance = math.fsum(rows[i] * by_row[i] for i in size)
+    each = math.fsum(
+        shares[i][j] * (alike[i][j] * (1 - chance) - (by_row[i] + by_column[j]) * (1 - seen)) ** 2
+        for i in size for j in size
+    )  # fmt: skip
+    variance = (each - (seen * chance - 2 * chance + seen) ** 2) / (n * (1 - chance) ** 4)
+    return (seen - chance) / (1 - chance), variance

@@ -13,7 +13,6 @@ from typing import Any
 from harness._agreed import agreement_tables
 from harness._errors import HarnessError, RefusedError, UsageError
 from harness._job import load_rule_sets
-from harness._kappa import need_kappa
 from harness._label_store import record_labels
 from harness._labels import LabelFile, Scale
 from harness._new_rows import file_bytes
@@ -71,10 +70,9 @@ def label_run(target: str, path: Path, db: Path, *, judge: str = "", rules: Sequ
     """Put a file of labels on record about a run, unless it is there, and work out the agreement.
 
     `judge` is the suite of a judge that is asked next, and `rules` its rule sets: its criteria may be labelled as well.
-    Everything is checked before anything is written. Raises UsageError for a file that can't be taken and where
-    statsmodels is missing, RefusedError for a run that is going on or is a judge's own.
+    Everything is checked before anything is written. Raises UsageError for a file that can't be taken,
+    RefusedError for a run that is going on or is a judge's own.
     """
-    need_kappa()
     data = file_bytes(path)
     also = load_rule_sets(load_suite(judge)[0], rules) if judge else []
     with Ledger.open(db) as ledger:

@@ -18,10 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
-from harness._errors import UsageError
+from harness._student import t_quantile
 
 __all__ = ["PairedInterval", "paired_interval", "tango"]
 
@@ -43,7 +41,7 @@ class PairedInterval:
 def paired_interval(differences: Sequence[float], *, whole: bool) -> PairedInterval | None:
     """The interval of the mean of one difference in [-1, 1] a case; `whole` says that each is -1, 0 or 1.
 
-    None without a case. Raises UsageError when scipy is needed and missing.
+    None without a case.
     """
     n = len(differences)
     if not n:
@@ -107,12 +105,5 @@ def _student(differences: Sequence[float], mean: float) -> tuple[float, float]:
     n = len(differences)
     shrunk = mean * n / (n + 2)
     squares = math.fsum((each - shrunk) ** 2 for each in (*differences, 1.0, -1.0))
-    half = float(_scipy().t.ppf(0.975, n + 1)) * math.sqrt(squares / (n + 1) / (n + 2))
+    half = t_quantile(n + 1, 0.975) * math.sqrt(squares / (n + 1) / (n + 2))
     return max(-1.0, shrunk - half), min(1.0, shrunk + half)
-
-
-def _scipy() -> Any:
-    try:
-        return import_module("scipy.stats")
-    except ImportError:
-        raise UsageError("scipy isn't installed, and the gate needs it: pip install 'eval-ledger[stats]'") from None

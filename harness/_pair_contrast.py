@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness._errors import UsageError
-from harness._kappa import Agreement, agreement
+from harness._kappa import agreement
 from harness._pair_outcomes import JudgedPair, pair_outcomes
 from harness.suites._companion import Column, Record, StudyTable
 
@@ -29,11 +28,7 @@ def pair_contrast(a: Sequence[Record], b: Sequence[Record]) -> tuple[StudyTable,
 def _agreement(measured: Sequence[tuple[JudgedPair, JudgedPair]], planned: int) -> StudyTable:
     notes: list[str] = []
     said = [(one.outcome, other.outcome) for one, other in measured]
-    try:
-        found = agreement([(str(one), str(other)) for one, other in said])
-    except UsageError as error:
-        found = Agreement.uncorrected(len(said), sum(one == other for one, other in said))
-        notes.append(f"{error}.")
+    found = agreement([(str(one), str(other)) for one, other in said])
     if found.why == "one_label":
         notes.append("Kappa is undefined: both came to one and the same outcome throughout.")
     row = (

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from harness._agreed import agreement_in
 from harness._basis import Basis
 from harness._correction import correction_again
 from harness._errors import HarnessError
-from harness._kappa import need_kappa
 from harness._report_data import Data, collect
 from ledger import Ledger, LedgerError
 
@@ -26,13 +24,8 @@ def with_correction(data: Data, correction: Data | None) -> Data:
 
 
 def recollect(ledger: Ledger, basis: Basis, said: Data) -> Data:
-    """The data as the ledger gives them. `said` tells whether the report was a correction, and of which.
-
-    Raises UsageError where what a report of agreement needs isn't installed: without it, figures would seem to differ.
-    """
+    """The data as the ledger gives them. `said` tells whether the report was a correction, and of which."""
     fresh = collect(ledger, basis.run, basis.size, basis.labels)
-    if agreement_in(fresh):
-        need_kappa()
     correction: Any = said.get("correction")
     if not isinstance(correction, dict):
         return fresh

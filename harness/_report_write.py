@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness._agreed import agreement_in, labels_in
+from harness._agreed import labels_in
 from harness._errors import UsageError
 from harness._identity import file_digest
-from harness._kappa import need_kappa
 from harness._report_data import Data
 from harness._report_file import format_of
 from ledger import Draft, Ledger, sync_file, sync_folder
@@ -190,10 +189,8 @@ def record_report(
 def write_report(ledger: Ledger, data: Data, drawn: bytes, form: str, target: Path) -> Written:
     """Record the report and give the file its name, in that order: a file that says it is recorded always is.
 
-    `target` comes from `check_target`. Raises OSError and LedgerError, and UsageError where a figure of agreement isn't
-    there for want of a library; then the file that stood there still does.
+    `target` comes from `check_target`. Raises OSError and LedgerError; then the file that stood there still
+    does.
     """
-    if agreement_in(data):
-        need_kappa()
     with write_file(target, drawn):
         return record_report(ledger, data, drawn, form, target)

@@ -1,7 +1,6 @@
 """Statistics of counts and of paired measurements: pure functions over numbers.
 
-scipy and numpy are imported where they are used; without them one sentence says what to install. What needs no more
-than arithmetic (`wilson`, `pass_at_k`) works without them.
+numpy is imported where it is used, since most commands need none of this.
 
 Sources: Wilson 1927 (interval of a proportion); McNemar 1947 (paired proportions), here exact; Chen et al. 2021,
 "Evaluating Large Language Models Trained on Code" (pass@k); Field and Welsh 2007, "Bootstrapping clustered data".
@@ -12,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
+from statistics import NormalDist
 from typing import Any, Literal
 
-from harness._errors import UsageError
+from harness._binomial import Tails, at_most, critical_counts, weights
 
 __all__ = [
     "ALPHA",
@@ -45,15 +44,7 @@ SEED = 20260701
 _Z = 1.959963984540054  # as in the view scoreboard
 _AT_ONCE = 1_000_000
 _FEWEST = 2
-
-
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise UsageError(
-            f"{name.partition('.')[0]} isn't installed, and these statistics need it: pip install 'eval-ledger[stats]'"
-        ) from None
+_UNLIKELY = 1e-15
 
 
 def wilson(k: int, n: int) -> tuple[float, float] | None:
@@ -81,10 +72,9 @@ def mcnemar_exact(only_a: int, only_b: int) -> float:
     """
     if only_a < 0 or only_b < 0:
         raise ValueError(f"expected two counts, got {only_a} and {only_b}")
-    if only_a + only_b == 0:
+    if only_a == only_b:
         return 1.0
-    found = _library("scipy.stats").binomtest(min(only_a, only_b), only_a + only_b, 0.5)
-    return min(1.0, float(found.pvalue))
+    return min(1.0, 2 * at_most(min(only_a, only_b), only_a + only_b))
 
 
 # pass@k
@@ -157,7 +147,8 @@ def paired_bootstrap(
     ordered = sorted(case_difference(a, b) for a, b in clusters if a and b)
     if len(ordered) < _FEWEST:
         return None
-    np = _library("numpy")
+    import numpy as np
+
     values = np.array(ordered, dtype=float)
     draws = np.concatenate(
         [values[drawn].sum(axis=1) / len(ordered) for drawn in _draws(np, len(ordered), resamples, seed)]
@@ -218,15 +209,13 @@ def smallest_difference(n: int, *, against: float = 0.0) -> SmallestDifference:
     largest = 1 - 2 * against
     if n == 0 or largest <= 0:
         return SmallestDifference(n, against, None)
-    np, stats = _library("numpy"), _library("scipy.stats")
-    y, needed = _needed(np, stats, n)
-    weights = stats.binom.pmf(y, n, against)
-    likely = weights > 1e-15
-    y, needed, weights = y[likely], needed[likely], weights[likely]
+    likely = [(y, weight) for y, weight in enumerate(weights(n, against)) if weight > _UNLIKELY]
+    needed = _needed(n)
+    tails = Tails([needed[y] for y, _ in likely], [n - y for y, _ in likely])
 
     def power(difference: float) -> float:
-        share = min(1.0, (against + difference) / (1 - against))
-        return float((weights * stats.binom.sf(needed - 1, n - y, share)).sum())
+        found = tails.at(min(1.0, (against + difference) / (1 - against)))
+        return math.fsum(weight * each for (_, weight), each in zip(likely, found.tolist(), strict=True))
 
     if power(largest) < POWER:
         return SmallestDifference(n, against, None)
@@ -237,15 +226,12 @@ def smallest_difference(n: int, *, against: float = 0.0) -> SmallestDifference:
     return SmallestDifference(n, against, high)
 
 
-def _needed(np: Any, stats: Any, n: int) -> tuple[Any, Any]:
+def _needed(n: int) -> list[int]:
     """For each number y of pairs that go B's way, how many must go A's for p <= ALPHA; n + 1 where it can't be."""
-    disagreeing = np.arange(n + 1)
-    # The most that may go the losing way among so many, -1 where even none is too many.
-    most = stats.binom.ppf(ALPHA / 2, disagreeing, 0.5)
-    most = np.where(2 * stats.binom.cdf(most, disagreeing, 0.5) <= ALPHA, most, most - 1)
-    y = np.arange(n + 1)
-    total = np.searchsorted(most, y, side="left")
-    return y, np.where(total <= n, total - y, n + 1)
+    first: dict[int, int] = {}
+    for disagreeing, most in enumerate(critical_counts(n, ALPHA)):
+        first.setdefault(most, disagreeing)
+    return [first[y] - y if y in first else n + 1 for y in range(n + 1)]
 
 
 def smallest_mean_difference(differences: Sequence[float]) -> float | None:
@@ -258,5 +244,5 @@ def smallest_mean_difference(differences: Sequence[float]) -> float | None:
         return None
     mean = math.fsum(differences) / n
     variance = math.fsum((each - mean) ** 2 for each in differences) / (n - 1)
-    norm = _library("scipy.stats").norm
-    return float(norm.ppf(1 - ALPHA / 2) + norm.ppf(POWER)) * math.sqrt(variance / n)
+    norm = NormalDist()
+    return (norm.inv_cdf(1 - ALPHA / 2) + norm.inv_cdf(POWER)) * math.sqrt(variance / n)

@@ -1,4 +1,4 @@
-"""Student's t distribution, as far as an interval of a mean needs it; without scipy, which is an extra."""
+"""Student's t distribution, as far as an interval of a mean needs it."""
 
 from __future__ import annotations
 

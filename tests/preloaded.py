@@ -29,7 +29,7 @@ __all__: list[str] = []
 _LATER = {"harness.web", "ledger.web", "harness.engines._anthropic"}
 """What few commands import: pages, and a library that takes its time."""
 
-_SOON = ("scipy.stats", "httpcore", "anyio._backends._asyncio")
+_SOON = ("numpy", "httpcore", "anyio._backends._asyncio")
 """What is imported where it is used, and used often."""
 
 

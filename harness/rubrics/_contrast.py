@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness._errors import UsageError
 from harness._kappa import Agreement, agreement, agreement_of_scores
 from harness.judging import Rubric
 from harness.rubrics._rates import RATE, Cell, rate_of
@@ -83,7 +82,7 @@ def _agreement(read: Sequence[_Both], planned: int, rubric: Rubric, alone: str) 
         (
             "Where a text was asked more than once, its repeats are one cluster of the interval. Cohen's kappa takes"
             " off what chance would give (linear weights for scores), over the first repeat of each text; a dash stands"
-            " where it is undefined, or where statsmodels isn't installed.",
+            " where it is undefined.",
             f"Both sides are {alone}: asked twice, set otherwise, or read by two rule sets. So this is about how steady"
             " its grades are, and nobody else agrees with them."
             if alone else "Two judges that agree may be wrong together: agreement is no oracle.",
@@ -91,13 +90,10 @@ def _agreement(read: Sequence[_Both], planned: int, rubric: Rubric, alone: str) 
     )  # fmt: skip
 
 
-def _kappa(once: Sequence[_Both], what: str) -> Agreement | None:
-    try:
-        if what == _VERDICT:
-            return agreement([(each.a.verdict, each.b.verdict) for each in once])
-        return agreement_of_scores([((each.a.vector or {})[what], (each.b.vector or {})[what]) for each in once])
-    except UsageError:
-        return None
+def _kappa(once: Sequence[_Both], what: str) -> Agreement:
+    if what == _VERDICT:
+        return agreement([(each.a.verdict, each.b.verdict) for each in once])
+    return agreement_of_scores([((each.a.vector or {})[what], (each.b.vector or {})[what]) for each in once])
 
 
 def _kappa_cells(found: Agreement | None) -> tuple[Cell, Cell, Cell]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness._errors import UsageError
 from harness._kappa import Agreement, agreement, agreement_of_scores
 
 Table = Sequence[Sequence[int]]
@@ -123,9 +121,3 @@ def test_scores_far_apart_count_for_more_than_neighbours_and_the_scale_for_nothi
     assert (agreement_of_scores(near).kappa or 0) > (agreement_of_scores(far).kappa or 0)
     stretched = [(10 * a + 3, 10 * b + 3) for a, b in far]
     assert agreement_of_scores(stretched) == agreement_of_scores(far)
-
-
-def test_without_statsmodels_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "statsmodels.stats.inter_rater", None)
-    with pytest.raises(UsageError, match=r"pip install 'eval-ledger\[stats\]'"):
-        agreement([("pass", "fail"), ("fail", "fail")])

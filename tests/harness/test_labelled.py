@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -227,20 +226,6 @@ def test_nothing_is_written_for_labels_that_cant_be_taken(bench: Bench, run: str
     assert bench.rows("SELECT count(*) AS n FROM main.events") == before
 
 
-def test_without_statsmodels_labels_are_refused_and_a_report_shows_the_shares(
-    bench: Bench, run: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    label(bench, run, "case,verdict\nrain,pass\nfog,pass\n")
-    monkeypatch.setitem(sys.modules, "statsmodels.stats.inter_rater", None)
-    with pytest.raises(UsageError, match=r"pip install 'eval-ledger\[stats\]'"):
-        label(bench, run, "case,verdict\nsnow,pass\n")
-    with bench.ledger() as ledger:
-        shown = next(each for each in read_report(ledger, run).data["study"] if each["rules"] == "all who judged")
-    (row,) = table(shown["tables"], WITH_PEOPLE)
-    assert (row["n"], row["alike"], row["kappa"]) == (2, 1, None)
-    assert any("pip install 'eval-ledger[stats]'" in note for note in shown["tables"][0]["notes"])
-
-
 def test_a_written_report_of_agreement_checks_and_says_when_its_labels_were_withheld(bench: Bench, run: str) -> None:
     found = label(bench, run, "case,verdict\nrain,pass\nsnow,fail\nfog,fail\n")
     file = bench.folder / "report.md"
@@ -266,22 +251,6 @@ def test_a_taint_on_labels_reaches_the_reports_that_count_them(bench: Bench, run
     check = check_file(bench.db, file)
     assert check.verdict == "set aside" and not check.differences
     assert [each.event for each in check.since if each.what == "tainted"] == [said.seq]
-
-
-def test_a_report_of_agreement_is_written_and_checked_only_where_kappa_is(
-    bench: Bench, run: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    label(bench, run, "case,verdict\nrain,pass\nfog,pass\n")
-    file = bench.folder / "report.md"
-    with bench.ledger() as ledger:
-        data = read_report(ledger, run).data
-        target = check_target(ledger, file, force=False)
-        write_report(ledger, data, render(data, "md"), "md", target)
-        monkeypatch.setitem(sys.modules, "statsmodels.stats.inter_rater", None)
-        with pytest.raises(UsageError, match="statsmodels isn't installed"):
-            write_report(ledger, data, render(data, "md"), "md", target)
-    with pytest.raises(UsageError, match="statsmodels isn't installed"):
-        check_file(bench.db, file)
 
 
 def test_a_judge_s_own_run_on_its_corpus_is_labelled_like_any_other(bench: Bench) -> None:

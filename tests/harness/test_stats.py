@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import time
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness._errors import UsageError
 from harness._stats import (
     ALPHA,
     POWER,
@@ -267,18 +265,3 @@ def test_a_mean_shows_about_what_the_normal_approximation_says() -> None:
     assert found == pytest.approx(theirs, rel=0.01)
     assert smallest_mean_difference([0.2]) is None
     assert smallest_mean_difference([0.2, 0.2, 0.2]) is None
-
-
-def test_without_scipy_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("scipy.stats", "numpy"):
-        monkeypatch.setitem(sys.modules, name, None)
-    needy = (
-        lambda: mcnemar_exact(3, 1),
-        lambda: paired_bootstrap([([1.0], [0.0])] * 2),
-        lambda: smallest_difference(12),
-    )
-    for ask in needy:
-        with pytest.raises(UsageError, match=r"pip install 'eval-ledger\[stats\]'"):
-            ask()
-    assert wilson(3, 4) is not None
-    assert pass_at_k(4, 1, 2).value == 0.5
