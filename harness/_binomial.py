@@ -1,7 +1,7 @@
 """The binomial distribution, as far as paired tests need it: exact whole numbers where they are small, else floats.
 
-Sources: NIST Digital Library of Mathematical Functions, 8.17.5 (the tail as an incomplete beta function) and 8.17.22 (the
-continued fraction of that), evaluated by Lentz's method.
+Sources: NIST Digital Library of Mathematical Functions, 8.17.5 (the tail as an incomplete beta function) and 8.17.22
+(the continued fraction of that), evaluated by Lentz's method.
 """
 
 from __future__ import annotations

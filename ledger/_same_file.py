@@ -21,6 +21,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+import weakref
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import NoReturn
@@ -69,6 +70,8 @@ class SameFile:
             self._log_id = _identity(self._log)
             # SQLite holds no locks on its log, so this one may be opened and closed.
             self._log_handle = os.open(self._log, os.O_RDONLY)
+            # SQLite's own connections are closed with a ledger that nobody closed; so is this.
+            self._unlooked = weakref.finalize(self, os.close, self._log_handle)
             self._log_seen = self._log_now()
         except OSError as problem:
             self.refuse(f"has no log beside it ({problem.strerror or problem})", writer)
@@ -97,7 +100,7 @@ class SameFile:
     def close(self) -> None:
         """Look at the log no more: its writer is closed."""
         if self._log_handle is not None:
-            os.close(self._log_handle)
+            self._unlooked()
             self._log_handle = None
 
     def hold(self, reader: sqlite3.Connection) -> None:

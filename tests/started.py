@@ -89,10 +89,15 @@ class Started:
         self.send_signal(signal.SIGKILL)
 
     def _ended(self, timeout: float | None) -> int | None:
-        if self.returncode is None and select.select([self._told], [], [], timeout)[0]:
+        if self.returncode is None and self._is_told(timeout):
             self.returncode = os.waitstatus_to_exitcode(int(self._told.readline()))
             self._told.close()
         return self.returncode
+
+    def _is_told(self, timeout: float | None) -> bool:
+        waiting = select.poll()
+        waiting.register(self._told, select.POLLIN)
+        return bool(waiting.poll(None if timeout is None else timeout * 1000))
 
 
 def start(program: str, arguments: Sequence[object], *, cwd: Path, environ: Mapping[str, str]) -> Started:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from datasette import Response  # pyright: ignore[reportMissingTypeStubs]
+from datasette.database import QueryInterrupted  # pyright: ignore[reportMissingTypeStubs]
 from markupsafe import Markup
 
 from ledger._screen import printable
@@ -56,6 +57,9 @@ def answer_of(datasette: Any, request: Any, problem: Exception) -> Callable[[], 
 def _told(datasette: Any, request: Any, problem: Exception) -> tuple[int, str | None, str]:
     status = getattr(problem, "status", None)
     title = getattr(problem, "title", None)
+    if isinstance(problem, QueryInterrupted):
+        # One that Datasette asked on the way to its page, and not the page's own.
+        status, title = 400, _TOO_LONG
     if not isinstance(status, int):
         where = printable(f"{request.method} {request.path}")[:200]
         print(f"error: {where}: {printable(f'{type(problem).__name__}: {problem}')[:500]}", file=sys.stderr, flush=True)

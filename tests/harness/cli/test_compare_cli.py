@@ -189,7 +189,8 @@ def test_runs_are_compared_and_held_to_a_margin_without_any_extra(ledger: Ledger
         "from harness.cli import main\n"
         "main()\n"
     )
-    for command in (("compare", "first"), ("gate", "first@b/y", "--against", "first@a/x", "--margin", "5pp", "--no-record")):
+    gate = ("gate", "first@b/y", "--against", "first@a/x", "--margin", "5pp", "--no-record")
+    for command in (("compare", "first"), gate):
         found = subprocess.run(
             [sys.executable, str(tmp_path / "plain.py"), *command, "--db", str(ledger.path), "--json"],
             capture_output=True, text=True, check=False, timeout=120,
