@@ -27,6 +27,8 @@ __all__ = [
 
 STATED, COUNTED = "stated.", "counted."
 _NUMBER = re.compile(r"\s*([+-]?[0-9]{1,18}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(%?)\s*")
+_DIGITS_OF_FLOAT = 15
+"""Decimal digits that a float of 64 bits always keeps."""
 _RATIO = re.compile(r"\s*([0-9]{1,18})\s*(?:/|of)\s*([0-9]{1,18})\s*")
 
 
@@ -79,17 +81,25 @@ def agrees(says: str, counted: str) -> bool:
         number = Decimal(found[1])
     except InvalidOperation:
         return False
-    exponent = number.as_tuple().exponent
-    places = -exponent if isinstance(exponent, int) and exponent < 0 else 0
+    sign_digits = number.as_tuple()
+    places = -sign_digits.exponent if isinstance(sign_digits.exponent, int) and sign_digits.exponent < 0 else 0
     shown = Fraction(number)
     if not share:
         return shown == rows
-    wanted = [100 * rows] if found[2] else [rows, 100 * rows] if shown > 1 else [rows]
-    # A float of 17 digits is off by less than a unit of the fifteenth; a rounded one by half a unit of its last place.
-    within = Fraction(1, 2 * 10**places) if 0 < places < 15 else Fraction(1, 10**14) if places else Fraction(0)
-    # A percentage of no places is rounded to a whole one; a share of none is 0 or 1, and no rounding makes it that.
-    within = within if places or not (found[2] or shown > 1) else Fraction(1, 2)
-    return any(abs(shown - each) <= within for each in wanted)
+    # One written out to all the digits of a float was rounded by arithmetic, not by hand: 100 * 0.58 is
+    # 57.99999999999999. Such a one is off by a few units of the sixteenth digit of its scale, 1 or 100.
+    whole = places > 0 and max(places, len(sign_digits.digits)) >= _DIGITS_OF_FLOAT
+    scales = [100] if found[2] else [1, 100] if shown > 1 else [1]
+    for scale in scales:
+        if whole:
+            within = Fraction(scale, 10 ** (_DIGITS_OF_FLOAT - 1))
+        elif places or scale == 100:
+            within = Fraction(1, 2 * 10**places)
+        else:
+            within = Fraction(0)  # A share of no places is 0 or 1, and no rounding makes it that.
+        if abs(shown - scale * rows) <= within:
+            return True
+    return False
 
 
 def claims_beside(stated: Mapping[str, str], rows: Mapping[str, str]) -> dict[str, str]:

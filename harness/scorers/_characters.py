@@ -7,6 +7,7 @@ import unicodedata
 from typing import Final
 
 __all__ = [
+    "BLANK",
     "DASHES",
     "DOUBLE_QUOTES",
     "INVISIBLE",
@@ -18,6 +19,7 @@ __all__ = [
     "narrow",
     "plain",
     "plain_digits",
+    "says",
 ]
 
 SINGLE_QUOTES: Final = "\u2018\u2019\u201a\u201b\u2032\u02bc\uff07"
@@ -32,6 +34,9 @@ INVISIBLE: Final = frozenset(
 ) | frozenset(map(chr, range(0xFE00, 0xFE10)))
 """Drawn as nothing: soft hyphen, zero-width space and joiners, marks of direction, byte order mark, variation
 selectors."""
+
+BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that are drawn as nothing: the fillers of Korean, and the pattern of Braille without dots."""
 
 _UNSPACED: Final = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f\u31f0-\u31ff"
@@ -61,6 +66,12 @@ _STYLED: Final = {
         and len(folded) == 1
     },
 }  # fmt: skip
+
+
+def says(character: str) -> bool:
+    """Whether a character says something by itself: a letter, a digit or a sign that somebody sees. White space and
+    punctuation stand everywhere, and a mark says something only on a letter."""
+    return unicodedata.category(character)[0] in "LNS" and character not in BLANK
 
 
 def plain(text: str) -> str:

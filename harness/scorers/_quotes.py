@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from harness.scorers._characters import DASHES, DOUBLE_QUOTES, INVISIBLE, SINGLE_QUOTES, is_mark
+from harness.scorers._characters import DASHES, DOUBLE_QUOTES, INVISIBLE, SINGLE_QUOTES, is_mark, says
 from harness.scorers._trivial import weight, whole_of
 
 __all__ = ["QUOTE_VERSION", "Quote", "Tier", "find_quote", "too_short"]
@@ -102,8 +102,8 @@ def _quote(source: str, tier: Tier, spans: list[tuple[int, int]]) -> Quote:
 
 
 def _says_something(text: str) -> bool:
-    """Whether a text has a letter, a digit or a symbol; white space and punctuation alone stand everywhere."""
-    return any(unicodedata.category(character)[0] in "LNS" for character in text)
+    """Whether a text has a letter, a digit or a sign that somebody sees: all else stands everywhere."""
+    return any(map(says, text))
 
 
 def _find_exact(source: str, quote: str) -> int:

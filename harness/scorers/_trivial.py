@@ -2,7 +2,9 @@
 
 How much a text says is counted in its letters, digits and signs. One of Chinese, Japanese or Korean counts as two, as
 two of them are a word. In a script that parts its words by blanks a word that is cut counts nothing, and among three
-words or fewer those that only join others (the, of, und) count nothing. White space and punctuation never count.
+words or fewer those that only join others (the, of, und) count nothing. White space, punctuation and what nobody sees
+never count. Where there is no letter and no digit a sign counts once, however often it comes: a line of a table is no
+quote.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import Final
+
+from harness.scorers._characters import BLANK, INVISIBLE, says
 
 __all__ = ["TRIVIAL_VERSION", "weight", "whole_of"]
 
@@ -75,20 +79,24 @@ def weight(source: str, start: int = 0, end: int | None = None) -> int:
     """How much source[start:end] says. What stands before and after decides whether a word at either end is cut."""
     end = len(source) if end is None else end
     first, last = _whole_words(source, start, end)
-    plain = unicodedata.normalize("NFC", source[first:last])
+    seen = "".join(each for each in source[first:last] if each not in BLANK and each not in INVISIBLE)
+    plain = unicodedata.normalize("NFC", seen)
     words = [found.casefold() for found in _WORD.findall(plain)]
     if "".join(words) in _GRAMMAR:
         return 0
     if len(words) <= _MOST_JOINING:
         plain = _WORD.sub(lambda found: "" if found[0].casefold() in _JOINING else found[0], plain)
-    return sum(2 if _PAIRED.match(each) else 1 for each in plain if unicodedata.category(each)[0] in "LNS")
+    said = [each for each in plain if says(each)]
+    if all(unicodedata.category(each)[0] == "S" for each in said):
+        return len(set(said))
+    return sum(2 if _PAIRED.match(each) else 1 for each in said)
 
 
 def whole_of(source: str, spans: tuple[tuple[int, int], ...]) -> bool:
     """Whether nothing that says something is left of a source outside of some spans, in order."""
     at = 0
     for start, end in (*spans, (len(source), len(source))):
-        if any(unicodedata.category(each)[0] in "LNS" for each in source[at:start]):
+        if any(map(says, source[at:start])):
             return False
         at = end
     return True

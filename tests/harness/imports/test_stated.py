@@ -125,7 +125,8 @@ def test_a_share_agrees_with_itself_however_it_is_rounded_and_with_no_other(k: i
     if places:
         assert agrees(f"{share:.{places}f}", text) and agrees(f"{100 * share:.{places}f}%", text)
     assert agrees(f"{100 * share:.0f}%", text)
-    assert not agrees(repr(share + 0.02), text) and not agrees(f"{100 * share + 2:.1f}%", text)
+    # Far from it, and with places enough that no rounding makes the two one.
+    assert not agrees(repr(share + 0.0200001), text) and not agrees(f"{100 * share + 2:.1f}%", text)
 
 
 @given(st.integers(0, 1000), st.integers(0, 1000))
@@ -133,3 +134,31 @@ def test_a_count_agrees_with_itself_alone(stated: int, rows: int) -> None:
     assert Stated("x", str(stated), str(rows)).differs is (stated != rows)
     assert agrees(f"{rows}.0", str(rows)) and not agrees(f"{rows}%", str(rows))
     assert not agrees("NaN", str(rows)) and not agrees("", str(rows)) and not agrees("Infinity", str(rows))
+
+
+@given(st.integers(0, 200), st.integers(1, 200))
+def test_a_share_agrees_with_itself_as_any_arithmetic_of_floats_writes_it(k: int, n: int) -> None:
+    k = min(k, n)
+    text = f"{k}/{n}"
+    for scale, ways in (
+        (1, [k / n, 1 - (n - k) / n, sum([1 / n] * k)]),
+        (100, [100 * (k / n), 100 * k / n, 100 - 100 * (n - k) / n]),
+    ):
+        for way in ways:
+            # From 1 down it is a share, so a percentage that low wants its sign.
+            if scale == 1 or way > 1 + 1e-9:
+                assert agrees(repr(way), text), (way, text)
+            if scale == 100:
+                assert agrees(f"{way!r}%", text), (way, text)
+    assert not agrees(repr(k / n + 1e-9), text) and not agrees(f"{100 * k / n + 1e-6!r}%", text)
+
+
+@pytest.mark.parametrize(
+    ("stated", "rows"),
+    [
+        ("57.99999999999999", "58/100"), ("66.66666666666666", "2/3"), ("85.71428571428572%", "6/7"),
+        ("99.99999999999999", "1/1"), ("100.00000000000001", "7/7"), ("1.0000000000000002", "7/7"),
+    ],
+)  # fmt: skip
+def test_a_binary_fraction_is_no_other_number(stated: str, rows: str) -> None:
+    assert agrees(stated, rows)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.scorers import find_quote
+from harness.scorers import find_quote, too_short, weight
 
 SOURCE = (
     "At first the “pump” —  a\nsmall one — ran from 07–19 h. It’s\u00a0loud … said M. Höfer. Nobody did not hear it."
@@ -131,3 +131,31 @@ def test_whatever_is_asked_the_spans_are_slices_in_order(source: str, quote: str
     assert [source[start:end] for start, end in found.spans] == list(found.texts)
     assert all(text for text in found.texts)
     assert all(one[1] <= other[0] for one, other in zip(found.spans, found.spans[1:], strict=False))
+
+
+@pytest.mark.parametrize(
+    "blank", ["\u3164", "\uffa0", "\u2800", "\u115f\u1160", "\u200b", "\u00a0", "\u0301", "\ufe0f"]
+)
+def test_what_nobody_sees_is_no_quote_and_adds_nothing_to_one(blank: str) -> None:
+    source = f"the {blank * 20} harbour"
+    assert find_quote(source, blank * 20).tier == "none"
+    assert find_quote(blank * 20, blank * 20).tier == "none"
+    assert weight(blank * 20) == 0
+    if blank == "\u0301":
+        return  # An accent on a word is another word.
+    padded = f"the{blank * 9}"
+    assert too_short(padded + " harbour", padded, find_quote(padded + " harbour", padded), 3)
+
+
+@pytest.mark.parametrize("line", ["======", "|---|---|", "= = = =", "+++", "$$$$", "| | | |", "~~~~~~"])
+def test_a_line_of_signs_is_too_short_however_long_it_is(line: str) -> None:
+    source = f"Costs\n{line}\nrent 400"
+    assert too_short(source, line, find_quote(source, line), 3)
+
+
+@pytest.mark.parametrize(
+    "quote", ["F++", "x\u00b2 + y\u00b2 = z\u00b2", "5 > 3 > 1", "K=9", "\U0001f600\U0001f389\U0001f680"]
+)
+def test_signs_beside_letters_and_signs_that_differ_count_each(quote: str) -> None:
+    source = f"It says {quote} there."
+    assert not too_short(source, quote, find_quote(source, quote), 3)
