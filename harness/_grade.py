@@ -78,7 +78,7 @@ class GradeDone:
     def sentences(self, db: str) -> list[str]:
         """What people are told at the end; `db` is the ledger as a command line takes it."""
         said = list(self.taken.sentences()) if self.taken else []
-        said += [self.finished.reason] if self.finished.reason else []
+        said += [*([self.finished.reason] if self.finished.reason else []), *self.finished.advice]
         for each in self.joined:
             if each.note:
                 said.append(each.note)

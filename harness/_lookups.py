@@ -1,4 +1,5 @@
-"""Look-ups: what candidates' servers are asked of themselves before a plan, or before it is decided to resume one.
+"""Look-ups: what candidates' servers are asked of themselves before a plan, before it is decided to resume one, and
+once one of them was given up.
 
 Each is an event of the run before anything follows from it; what follows rests on it.
 """
@@ -12,7 +13,7 @@ from harness._candidate import Candidate
 from harness.engines import Told, ask_server, said_of_server
 from ledger import Draft, Ledger
 
-__all__ = ["LookedUp", "look_up"]
+__all__ = ["LookedUp", "look_up", "record_told"]
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,14 @@ def look_up(ledger: Ledger, run: str, candidates: Iterable[Candidate]) -> Looked
     for candidate in candidates:
         told: list[Told] = []
         for each in ask_server(candidate):
-            blobs = {"body": each.reply} if each.reply is not None else {}
-            (event,) = ledger.append(Draft(each.lookup, run=run, blobs=blobs))
-            events.append(event.seq)
+            events.append(record_told(ledger, run, each))
             told.append(each)
         servers[candidate.label] = said_of_server(told, candidate.model)
     return LookedUp(servers, events)
+
+
+def record_told(ledger: Ledger, run: str, told: Told) -> int:
+    """Append what a server was asked and said; returns the event's seq."""
+    blobs = {"body": told.reply} if told.reply is not None else {}
+    (event,) = ledger.append(Draft(told.lookup, run=run, blobs=blobs))
+    return event.seq

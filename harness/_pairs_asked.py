@@ -92,7 +92,7 @@ class PairsDone:
     def sentences(self, db: str) -> list[str]:
         """What people are told at the end; `db` is the ledger as a command line takes it."""
         run, said = self.finished.run, list(self.taken.sentences()) if self.taken else []
-        said += [self.finished.reason] if self.finished.reason else []
+        said += [*([self.finished.reason] if self.finished.reason else []), *self.finished.advice]
         said.append(
             f"run {run} is {self.finished.status} ({total_spent(self.report.data['spend'])} spent):"
             f" `harness report {run} --db {db}` shows its pairs again."

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from harness._alike import ALIKE_CELLS, Alike
 from harness._attempts import Patience, Worn, named_wait, read_exchange, verdict_of, write_wait
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place
@@ -29,8 +30,6 @@ from ledger import Ledger
 
 __all__ = ["Host", "Pool"]
 
-UNREACHABLE = frozenset({"dns", "connect_refused", "tls", "tls_cut", "proxy_refused"})
-UNREACHABLE_CELLS = 20
 REFUSED_CELLS = 3
 _AHEAD = 2
 """Answers that are still being scored hold no connection; as many as that, in connections, are under way in all."""
@@ -55,8 +54,8 @@ class Host(Protocol):
         """The pace was cut."""
         ...
 
-    def give_up(self, candidate: Candidate, why: str) -> None:
-        """Nothing more is asked of a candidate, for a reason that lies with it."""
+    def give_up(self, candidate: Candidate, why: str, exchange: Exchange, reading: Reading) -> None:
+        """Nothing more is asked of a candidate, for a reason that lies with it and that the attempt shows."""
         ...
 
     async def settle(self, measurement: Measurement, exchange: Exchange, reading: Reading) -> None:
@@ -100,7 +99,7 @@ class Pool:
         self._barren_since = clock()
         self._too_many = 0
         self._refused_cells = 0
-        self._unreachable_cells = 0
+        self._alike = Alike()
 
     def wake(self) -> None:
         """Look again at what may be asked: something was stopped."""
@@ -191,19 +190,19 @@ class Pool:
         if cut is not None:
             self._host.paced(self._candidate, cut)
         if seconds is None:
-            self._count(reading, refused=refused)
+            self._count(exchange, reading, refused=refused)
         return seconds
 
-    def _count(self, reading: Reading, *, refused: bool) -> None:
-        """Give a candidate up when cell after cell of it ends unreachable, or refused."""
-        unreachable = reading.status == "error" and reading.reason in UNREACHABLE
-        self._unreachable_cells = self._unreachable_cells + 1 if unreachable else 0
+    def _count(self, exchange: Exchange, reading: Reading, *, refused: bool) -> None:
+        """Give a candidate up when cell after cell of it ends in the same way, or refused."""
         self._refused_cells = self._refused_cells + 1 if refused else 0
+        alike, why = self._alike.ends(exchange, reading), ""
         if self._candidate.recorded:
             return
-        if self._unreachable_cells == UNREACHABLE_CELLS:
-            self._host.give_up(self._candidate, f"{UNREACHABLE_CELLS} cells in a row didn't reach it: {reading.reason}")
+        if alike:
+            status = f" (HTTP {exchange.wire.status})" if exchange.wire else ""
+            why = f"{ALIKE_CELLS} cells in a row ended alike: {reading.reason}{status}"
         elif self._refused_cells == REFUSED_CELLS:
-            self._host.give_up(
-                self._candidate, f"{REFUSED_CELLS} cells in a row were refused until patience ended: {reading.reason}"
-            )
+            why = f"{REFUSED_CELLS} cells in a row were refused until patience ended: {reading.reason}"
+        if why:
+            self._host.give_up(self._candidate, why, exchange, reading)

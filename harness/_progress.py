@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from harness._plan import Measurement
 from harness._progress_json import JsonProgress
 from harness._progress_state import RunState, pace_words
-from harness._session import Planned, Progress
+from harness._told import Planned, Progress
 from ledger import printable
 from ledger.kinds import Score
 

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from harness._plan import Measurement
-from harness._session import Planned
+from harness._told import Planned
 from ledger.kinds import Score
 
 __all__ = ["JsonProgress", "log_line"]

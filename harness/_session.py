@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, cast
+from dataclasses import dataclass, field, replace
+from typing import Literal, cast
 
+from harness._advice import GivenUp, advise
 from harness._attempts import Patience
 from harness._candidate import Candidate
 from harness._capture import Exchange, Place
@@ -28,7 +30,8 @@ from harness._pool import Pool
 from harness._rules import RuleSet
 from harness._suite import Suite
 from harness._tally import tally_draft
-from harness.engines import open_engine
+from harness._told import Planned, Progress, SilentProgress
+from harness.engines import load_providers, open_engine
 from harness.parse import Reading
 from ledger import Draft, Event, Ledger, LedgerError, Prepared
 from ledger.kinds import Close, RunStatus, Score, Tally
@@ -36,8 +39,6 @@ from ledger.kinds import Close, RunStatus, Score, Tally
 __all__ = ["UNFINISHED", "Finished", "Progress", "RunOptions", "Session", "SilentProgress", "Start"]
 
 _AN_APPEND = 500
-Planned = Mapping[str, tuple[int, int]]
-"""By candidate: how many cells are planned, and how many of them have their outcome already."""
 UNFINISHED: frozenset[str] = frozenset({"error", "not_asked", "fate_unknown"})
 """The statuses of cells that nobody has an answer for."""
 
@@ -72,7 +73,7 @@ class Finished:
     """How a run ended: `outcomes` by rule set label and outcome; `failed` says that a cell is an error or unasked.
 
     `asked` counts the cells that were asked just now, `reused` those whose response was taken over, `reason` is why the
-    run stopped early, or empty.
+    run stopped early, or empty; `advice` what a person may try where a candidate was given up, kept nowhere.
     """
 
     run: str
@@ -83,6 +84,7 @@ class Finished:
     asked: int = 0
     reused: int = 0
     reason: str = ""
+    advice: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,45 +103,6 @@ class Start:
     models: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     reused: frozenset[int] = frozenset()
     reason: str = ""
-
-
-class Progress(Protocol):
-    """What is told while a run goes on."""
-
-    def started(self, run: str, planned: int, done: int = 0, candidates: Planned | None = None) -> None:
-        """The plan stands: how many cells, how many of them have their outcome already; by candidate as well."""
-        ...
-
-    def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None:
-        """A cell has its outcome under every rule set."""
-        ...
-
-    def paced(self, candidate: str, limit: int, rate: float) -> None:
-        """A candidate's pace was cut, to `limit` requests at once and `rate` a second (may be infinite)."""
-        ...
-
-    def spent(self, candidate: str, text: str) -> None:
-        """What a candidate has cost so far, in words; all of them together where the candidate is empty."""
-        ...
-
-    def stopped(self, candidate: str, reason: str) -> None:
-        """A candidate (empty: every one) is asked no more."""
-        ...
-
-    def ended(self) -> None:
-        """The run is closed, or can't be."""
-        ...
-
-
-class SilentProgress:
-    """Tells nobody."""
-
-    def started(self, run: str, planned: int, done: int = 0, candidates: Planned | None = None) -> None: ...
-    def settled(self, measurement: Measurement, scores: Sequence[Score]) -> None: ...
-    def paced(self, candidate: str, limit: int, rate: float) -> None: ...
-    def spent(self, candidate: str, text: str) -> None: ...
-    def stopped(self, candidate: str, reason: str) -> None: ...
-    def ended(self) -> None: ...
 
 
 class Session:
@@ -169,6 +132,7 @@ class Session:
         self.halted: dict[str, str] = {}
         # Why no candidate is asked any more: the budget, or what a pilot came to.
         self.over = ""
+        self.gone: dict[str, GivenUp] = {}
         self.pools: dict[str, Pool] = {}
         self.began_after = ledger.head()[0]
 
@@ -194,9 +158,15 @@ class Session:
                 if isinstance(problem, LedgerError):
                     raise problem from None
                 status, reason = "aborted", f"the harness failed: {problem!a}"[:2000]
-            return self.close(status, reason or self._why_stopped())
+            advice = self._advice() if status is None else ()
+            return replace(self.close(status, reason or self._why_stopped()), advice=advice)
         finally:
             self.progress.ended()
+
+    def _advice(self) -> tuple[str, ...]:
+        if not self.gone:
+            return ()
+        return advise(self.ledger, self.planned.run, self.gone.values(), load_providers(os.environ), self.keys)
 
     def _by_candidate(self) -> Planned:
         found: dict[str, tuple[int, int]] = {}
@@ -298,6 +268,7 @@ class Session:
                 self.progress.spent("", meter.spent())
         if "stop_run" in reading.flags and _provider(candidate) not in self.broke:
             self.broke.add(_provider(candidate))
+            self.gone[candidate.label] = GivenUp(candidate, exchange, reading)
             self._tell_stopped(candidate.label, reading.reason)
         self._watch_model(candidate, reading.model)
 
@@ -305,9 +276,10 @@ class Session:
         """The pace of a candidate was cut."""
         self.progress.paced(candidate.label, cut.limit, cut.rate)
 
-    def give_up(self, candidate: Candidate, why: str) -> None:
+    def give_up(self, candidate: Candidate, why: str, exchange: Exchange, reading: Reading) -> None:
         """Ask no more of a candidate that nothing comes of."""
         if candidate.label not in self.halted:
+            self.gone[candidate.label] = GivenUp(candidate, exchange, reading)
             self.halted[candidate.label] = f"{candidate.label} is asked no more: {why}"
             self._tell_stopped(candidate.label, why)
 

@@ -95,7 +95,7 @@ def resume(
         from harness.cli._report import show
 
         show(done.report)
-    for note in (*done.notes, *([finished.reason] if finished.reason else [])):
+    for note in (*done.notes, *([finished.reason] if finished.reason else []), *finished.advice):
         tell(note)
     words(f"run {finished.run} is {finished.status} ({done.spent} spent); {finished.asked} cells were asked now.")
     return 3 if finished.failed or finished.status == "aborted" else 0

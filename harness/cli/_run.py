@@ -167,6 +167,8 @@ def run(
         show(done.report)
     if finished.reason:
         tell(finished.reason)
+    for sentence in finished.advice:
+        tell(sentence)
     words(f"{db} did not exist; it was made." if done.created else f"Recorded in {db}.")
     status = finished.status if job.options.via == "replay" else f"{finished.status} ({done.spent} spent)"
     words(f"run {finished.run} is {status}: `harness report {finished.run} --db {_shown(db)}` shows it again.")

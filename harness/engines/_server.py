@@ -20,7 +20,7 @@ from harness.engines._address import proxy_for
 from harness.engines._bodies import endpoint
 from ledger.kinds import Lookup
 
-__all__ = ["Told", "ask_server", "said_of_server"]
+__all__ = ["Told", "ask_server", "get_told", "object_of", "said_of_server"]
 
 _SECONDS = 2.0
 _MOST = 4 * 1024 * 1024
@@ -28,6 +28,7 @@ _MOST = 4 * 1024 * 1024
 _LONGEST = 200
 _MOST_DETAIL = 400
 _TAGS, _VERSION = "/api/tags", "/api/version"
+_ANTHROPIC_VERSION = "2023-06-01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +46,17 @@ def ask_server(candidate: Candidate) -> Iterator[Told]:
     """
     if candidate.protocol != "ollama":
         return
-    tags = _get(candidate, _TAGS)
+    tags = get_told(candidate, _TAGS)
     yield tags
-    if _object(tags) is not None:
-        yield _get(candidate, _VERSION)
+    if object_of(tags) is not None:
+        yield get_told(candidate, _VERSION)
 
 
 def said_of_server(told: Iterable[Told], model: str) -> dict[str, str]:
     """`weights` and `version`, as far as these look-ups tell them of a model."""
     found: dict[str, str] = {}
     for each in told:
-        said = _object(each) or {}
+        said = object_of(each) or {}
         path = urlsplit(each.lookup.url).path
         name = "weights" if path.endswith(_TAGS) else "version"
         value = _weights(said, model) if name == "weights" else _plain(said.get("version"))
@@ -81,8 +82,8 @@ def _plain(value: Any) -> str | None:
     return value if fits else None
 
 
-def _object(told: Told) -> Mapping[str, Any] | None:
-    """The JSON object that a server said, where it said one and all was well."""
+def object_of(told: Told) -> Mapping[str, Any] | None:
+    """The JSON object that a server said, where it said one and all was well; else None."""
     if told.lookup.status != 200 or told.reply is None:
         return None
     try:
@@ -92,13 +93,16 @@ def _object(told: Told) -> Mapping[str, Any] | None:
     return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
 
-def _get(candidate: Candidate, path: str) -> Told:
+def get_told(candidate: Candidate, path: str) -> Told:
+    """GET a path below a candidate's address, in 2 seconds. Never raises for what the far side does."""
     import httpx
 
     proxy = proxy_for(candidate.url)
     secrets = Secrets([candidate.api_key, *secrets_in_url(candidate.url), *secrets_in_url(proxy)])
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-    if candidate.api_key:
+    if candidate.api_key and candidate.protocol == "anthropic":
+        headers |= {"x-api-key": candidate.api_key, "anthropic-version": _ANTHROPIC_VERSION}
+    elif candidate.api_key:
         headers["Authorization"] = f"Bearer {candidate.api_key}"
     url = endpoint(candidate.url, path)
     status: int | None = None

@@ -172,17 +172,17 @@ def test_a_server_that_refuses_everything_is_left_after_a_while(lab: Path) -> No
     assert reasons == {"rate_limit", "not_asked"}
 
 
-def test_a_server_that_is_not_there_is_left_after_twenty_cells_and_the_run_can_be_resumed(lab: Path) -> None:
+def test_a_server_that_is_not_there_is_left_after_five_cells_and_the_run_can_be_resumed(lab: Path) -> None:
     questions(lab, 60)
     with model_server(Limited()) as there:
         engines = [("gone", f"http://127.0.0.1:{refused_port()}/v1"), ("there", there.openai)]
         done, told = run(lab, engines, "--max-retries", "0", expect=3)
-        assert "openai/gone: 20 cells in a row didn't reach it: connect_refused; not asking it any more" in told
+        assert "openai/gone: 5 cells in a row ended alike: connect_refused; not asking it any more" in told
         assert outcomes(lab, done["run"], "openai/there") == {"correct": 60}
         closed = json.loads(rows(lab / "ledger.db", "SELECT body FROM events WHERE kind = 'close'")[0]["body"])
-        assert "openai/gone is asked no more: 20 cells in a row" in closed["reason"]
+        assert "openai/gone is asked no more: 5 cells in a row" in closed["reason"]
         asked = rows(lab / "ledger.db", "SELECT count(*) AS n FROM events WHERE kind = 'request'")[0]["n"]
-        assert asked < 60 + 30
+        assert asked < 60 + 15
         resumed, _ = harness(
             lab, "resume", done["run"], "--base-url", there.openai, "--accept", "endpoint", "--reason", "it moved"
         )
