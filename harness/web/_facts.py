@@ -12,6 +12,7 @@ from typing import Any
 from harness._report import RunReport, read_report
 from harness.web._money import dearest
 from harness.web._timing import Timing, read_timing
+from harness.web._wrong import Wrong, read_wrong
 from ledger import Ledger, over_views
 from ledger.web import Desk, Kept, Memory
 
@@ -23,12 +24,13 @@ _CELLS = (files("harness.web") / "queries" / "cells.sql").read_text("utf-8")
 @dataclass(frozen=True)
 class RunFacts:
     """The report of a run as `harness report RUN --json` gives it, what its requests took, (by its place in the
-    report's spend) which cases were the dearest, and the cells: all of them of one moment."""
+    report's spend) which cases were the dearest, the cells, and its first wrong answers: all of them of one moment."""
 
     report: RunReport
     timing: Timing
     dearest: Sequence[int]
     cells: RunCells
+    wrong: Wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,8 @@ def _facts(run: str, memory: Memory, ledger: Ledger) -> RunFacts:
     # Those of this very moment, and once for both.
     cells = memory.kept(ledger, size, run, _cells_key(run), partial(_cells, run), own=True).value
     report = read_report(ledger, run)
-    return RunFacts(report, read_timing(ledger, run), dearest(report.data["spend"]["cases"]), cells)
+    spend = report.data["spend"]["cases"]
+    return RunFacts(report, read_timing(ledger, run), dearest(spend), cells, read_wrong(ledger, run))
 
 
 def _cells(run: str, ledger: Ledger) -> RunCells:

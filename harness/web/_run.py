@@ -22,6 +22,7 @@ from harness.web._quote import select
 from harness.web._stood import comparisons, newest_of_suite, plan_candidates, reports_of
 from harness.web._study import run_tables
 from harness.web._words import sentence
+from harness.web._wrong import wrong_rows
 from ledger import Ledger, over_views, run_status
 from ledger.web import Crumb, Desk, Kept, Page, PageMissing, View, cli, readable, sql
 
@@ -96,7 +97,8 @@ def _whole(view: View, run: str, head: Row, facts: Kept[RunFacts]) -> dict[str, 
         "bars": _bars(data), "aside": set_aside(data.get("bars_not_judged", ())), "studies": run_tables(data),
         "predictions": _predictions(data), "failures": failures(view, data), "flags": flags(data),
         "repeats": _repeats(data), "money": money(data, facts.value.dearest), "timing": facts.value.timing,
-        "reports": reports_of(view.ledger, run),
+        "wrong": wrong_rows(view.ledger, facts.value.wrong), "more_wrong": facts.value.wrong.more,
+        "wrong_rules": facts.value.wrong.rules, "reports": reports_of(view.ledger, run),
         "resumable": not ended and goes_on(plan["via"], head["status"], data["superseded"], data["taints"]),
         "pairs": comparisons(run, labels, [each["rules"] for each in data["rules"]]),
         "others": newest_of_suite(view.ledger, run, plan["suite"]),

@@ -18,6 +18,8 @@ from harness import read_report
 from harness.imports import ImportJob, import_job
 from harness.web import PAGES
 from ledger import Draft, Ledger, kinds
+from ledger._redact import redact
+from ledger._redact_targets import find_targets
 from ledger._runs import list_runs
 from ledger.web._links import LiveLinks
 from ledger.web._pages import View
@@ -26,6 +28,7 @@ from ledger.web._render import draw
 from tests.harness.imports.artifacts import FORMAT, fixture, put, sample
 from tests.harness.models import Answer, model_server
 from tests.harness.reported import HOSTILE, hostile_ledger, run_again, suite_with_bars
+from tests.harness.test_answers import Quiz
 from tests.harness.web.pages import Pages, cells_of, words
 from tests.web.crawling import Seen
 from tests.web.sources import Sources
@@ -426,3 +429,21 @@ def test_a_cell_without_a_score_is_not_said_to_lack_a_metric_that_may_not_be_abo
     assert cells_of(page) == [1, 2, 3]
     assert "only a score says which metrics apply" in words(page)
     assert "only a score says" not in words(pages.run(runs(states)["mixed"], metric="exact", hit="none"))
+
+
+def test_the_page_of_a_run_lists_its_first_wrong_answers_and_none_that_was_withheld(tmp_path: Path) -> None:
+    quiz = Quiz(tmp_path)
+    run = quiz.run(lambda prompt: Answer("<b>no idea</b>" if "2 and 2" in prompt else "noon"))
+    with Pages(quiz.db) as pages:
+        shown = pages.run(run)
+        listed = shown.html[shown.html.index('id="wrong"') : shown.html.index('id="cells"')]
+        assert "How much is 2 and 2?" in listed
+        assert "&lt;b&gt;no idea&lt;/b&gt;" in listed and "<b>no idea" not in listed
+        assert f"harness cases {run} --wrong" in listed
+        assert listed.count("<tr>") == 1 + 3
+        with Ledger.open(quiz.db, read_only=True) as ledger:
+            (seq,) = ledger.sql("SELECT min(seq) FROM main.events WHERE kind = 'response'").fetchone()
+            targets = find_targets(ledger, [str(seq)])
+    redact(quiz.db, targets, category="other", reason="asked for")
+    with Pages(quiz.db) as pages:
+        assert "withheld by event" in pages.run(run).html
