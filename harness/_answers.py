@@ -9,7 +9,7 @@ Two answers differ where their outcomes do, or the values of graded ones; what i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,10 +28,10 @@ BY = ("candidate", "arm", "gold", "outcome", "reason", "epoch")
 """What answers can be grouped by beside a key of their cases."""
 TEXTS = ("question", "input", "gold", "answer", "reply", "meta")
 """The texts of an answer, by the names that CSV and JSON give them."""
-_ROWS = over_views(
-    "SELECT * FROM answers WHERE run = ? AND rules IN (SELECT value FROM json_each(?)) ORDER BY cell, rules"
-)
-_RULES = over_views("SELECT rules FROM run_rules WHERE run = ? ORDER BY freeze, rules")
+_ROWS = "SELECT * FROM answers WHERE run = ? AND rules IN (SELECT value FROM json_each(?)) ORDER BY cell, rules"
+_RULES = "SELECT rules FROM run_rules WHERE run = ? ORDER BY freeze, rules"
+Rows = Callable[[str, Sequence[Any]], list[dict[str, Any]]]
+"""Runs a query over this release's views."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +134,28 @@ class Answers:
 
 
 def collect_answers(
-    ledger: Ledger, run: str, choice: Choice, texts: AnswerTexts, *, rules: Sequence[str] = (), by: str = ""
+    ledger: Ledger,
+    run: str,
+    choice: Choice,
+    texts: AnswerTexts,
+    *,
+    rules: Sequence[str] = (),
+    by: str = "",
+    rows_of: Rows | None = None,
 ) -> Answers:
     """The answers of a run that `choice` wants: under its first rule set, or under `rules` (names or labels).
+    `rows_of` answers as of some event of the chain; without it, as of now.
 
     Raises UsageError for a rule set that the run wasn't scored by, for a key that no case has, and for a condition that
     no case meets; RefusedError where a filter needs cases that a redaction withholds.
     """
+    ask = rows_of or _now(ledger)
     _, plan = read_plan(ledger, run)
     if by and by not in BY:
         check_key(by, "--by")
-    every = tuple(str(row["rules"]) for row in ledger.rows(_RULES, (run,)))
+    every = tuple(str(row["rules"]) for row in ask(_RULES, (run,)))
     wanted = _named(every, rules, run)
-    rows = ledger.rows(_ROWS, (run, json.dumps(wanted)))
+    rows = ask(_ROWS, (run, json.dumps(wanted)))
     cases = _Cases(rows, texts)
     if choice.filters:
         rows = cases.kept(rows, choice.filters)
@@ -166,6 +175,13 @@ def collect_answers(
             sum(row["outcome"] == outcome for row in rows) for outcome in ("graded", "unmeasured")
         ),
     )  # fmt: skip
+
+
+def _now(ledger: Ledger) -> Rows:
+    def rows(query: str, given: Sequence[Any]) -> list[dict[str, Any]]:
+        return ledger.rows(over_views(query), given)
+
+    return rows
 
 
 def _named(every: Sequence[str], names: Sequence[str], run: str) -> tuple[str, ...]:

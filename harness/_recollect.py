@@ -8,6 +8,7 @@ from harness._basis import Basis
 from harness._correction import correction_again
 from harness._errors import HarnessError
 from harness._report_data import Data, collect
+from harness._report_wrong import with_answers
 from ledger import Ledger, LedgerError
 
 __all__ = ["recollect", "with_correction"]
@@ -26,6 +27,8 @@ def with_correction(data: Data, correction: Data | None) -> Data:
 def recollect(ledger: Ledger, basis: Basis, said: Data) -> Data:
     """The data as the ledger gives them. `said` tells whether the report was a correction, and of which."""
     fresh = collect(ledger, basis.run, basis.size, basis.labels)
+    if "wrong" in said:
+        fresh = with_answers(ledger, fresh, _rules_of(said))
     correction: Any = said.get("correction")
     if not isinstance(correction, dict):
         return fresh
@@ -34,3 +37,12 @@ def recollect(ledger: Ledger, basis: Basis, said: Data) -> Data:
     except (HarnessError, LedgerError):
         again = None
     return with_correction(fresh, again)
+
+
+def _rules_of(said: Data) -> list[str]:
+    """The rule sets that the wrong answers of a report are under, as far as it says so."""
+    match said["wrong"]:
+        case {"rules": [*rules]}:
+            return [str(each) for each in cast("list[object]", rules)]
+        case _:
+            return []

@@ -13,6 +13,7 @@ from harness._answer_marks import mark_words
 from harness._contradicted import contradiction_words, held_words
 from harness._repeats import majority_text, repeats_text
 from harness._replaced import replaced_words
+from harness._report_answers import answer_blocks
 from harness._report_blocks import (
     Block,
     Cell,
@@ -88,6 +89,7 @@ def document(data: Mapping[str, Any]) -> Document:
         *_bars(data),
         *_predictions(data.get("predictions", [])),
         *study_blocks(data.get("study", [])),
+        *answer_blocks(data.get("wrong")),
         *_unmeasured(data),
         *_spend(data.get("spend")),
         *_reading(data),

@@ -56,6 +56,10 @@ def report(
     gate: Annotated[
         bool, typer.Option("--gate", help="Exit 1 when a bar isn't met, 3 when the run is unfinished.")
     ] = False,
+    answers: Annotated[
+        bool,
+        typer.Option("--answers", help="The file lists the wrong answers too: questions and golds are then in it."),
+    ] = False,
     no_record: NoRecord = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is no report.")] = False,
     explain: Annotated[
@@ -91,6 +95,8 @@ def report(
             found = _part(ledger, found, filters or [], by, form=form, gate=gate)
         if ks:
             found = _with_passes(ledger, found, ks)
+        if answers:
+            found = _with_answers(ledger, found, rules or [], form)
         if gate:
             found.check_gate()
         written = _written(ledger, found, form, out, force=force)
@@ -150,6 +156,19 @@ def _with_passes(ledger: Ledger, found: RunReport, ks: tuple[int, ...]) -> RunRe
 
     labels = [row["rules"] for row in found.data["rules"]]
     return replace(found, data={**found.data, "pass_at": pass_at_of(ledger, found.run, labels, ks)})
+
+
+def _with_answers(ledger: Ledger, found: RunReport, rules: list[str], form: str | None) -> RunReport:
+    from dataclasses import replace
+
+    from harness._errors import UsageError
+    from harness._report_wrong import with_answers
+
+    if form is None:
+        raise UsageError(
+            f"--answers is for a file (--format, -o); here, `harness cases {found.run} --wrong` lists them"
+        )
+    return replace(found, data=with_answers(ledger, found.data, rules))
 
 
 def _written(ledger: Ledger, found: RunReport, form: str | None, out: Path | None, *, force: bool) -> Written | None:

@@ -49,8 +49,8 @@ app.command("serve")(_serve.serve)
 
 
 _HARNESS = (
-    "new", "run", "resume", "rescore", "replay", "cases", "compare", "gate", "grade", "report", "check", "correct", "publish",
-    "suites", "freeze", "rules", "parse", "probe",
+    "new", "run", "resume", "rescore", "replay", "cases", "compare", "gate", "grade", "report", "check",
+    "correct", "publish", "suites", "freeze", "rules", "parse", "probe",
 )  # fmt: skip
 """Commands of the other program that this one hasn't; written out, since nothing here imports it."""
 

@@ -392,3 +392,29 @@ def test_the_view_looks_events_up_by_index_alone(quiz: tuple[Path, str]) -> None
         steps = [row[3] for row in plan.fetchall()]
     over_events = [step for step in steps if step.startswith("SCAN") and "VIRTUAL TABLE" not in step]
     assert [step for step in over_events if "events" in step] == []
+
+
+def test_a_report_lists_wrong_answers_where_asked_for_and_checks_until_one_of_them_is_withheld(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, page = Quiz(tmp_path), tmp_path / "report.html"
+    run = made.run(lambda prompt: Answer("<i>no idea</i>"))
+    assert cli("report", run, "-o", tmp_path / "plain.html", "--db", made.db) == 0
+    assert "no idea" not in (tmp_path / "plain.html").read_text("utf-8")
+    assert cli("report", run, "--answers", "--db", made.db) == 2
+    assert f"`harness cases {run} --wrong` lists them" in capsys.readouterr().err
+    assert cli("report", run, "--answers", "-o", page, "--db", made.db) == 0
+    shown = page.read_text("utf-8").partition('<pre id="data">')[0]
+    assert "4 of 4 cells are incorrect under" in shown
+    assert "&lt;i&gt;no idea&lt;/i&gt;" in shown and "<i>no idea" not in shown
+    assert cli("check", page, "--db", made.db) == 0
+    row = by_case(made.db, run)["plain"]
+    redact(made.db, Targets(bodies=(row["parse"],), blobs=(), already=()), category="other", reason="asked for")
+    capsys.readouterr()
+    assert cli("check", page, "--db", made.db) == 1
+    said = capsys.readouterr().out
+    assert "withheld" in said and "DIFFERS" not in said
+    edited = page.read_text("utf-8").replace("no idea", "an idea")
+    page.write_text(edited, "utf-8")
+    assert cli("check", page, "--db", made.db) == 1
+    assert "DIFFERS" in capsys.readouterr().out
