@@ -19,6 +19,7 @@ from typing import Any
 from harness._budget import Purse, reply_limits
 from harness._candidate import Candidate
 from harness._filter import Condition, keep
+from harness._gate_reach import before
 from harness._plan import Measurement, lay_out
 from harness._prices import Price, added, money
 from harness._reuse import Takeover, find_answers
@@ -159,7 +160,10 @@ class Estimate:
         unpriced = sum(each.price is None and not each.recorded for each in self.candidates)
         if unpriced:
             sums.append(f"unknown ({unpriced} of {len(self.candidates)} candidates have no price)")
-        return [*said, f"In all: {' + '.join(sums) or 'nothing'}, retries not counted.", *self.warnings]
+        return [
+            *said, f"In all: {' + '.join(sums) or 'nothing'}, retries not counted.",
+            f"`harness gate`: {before(self.cases)}", *self.warnings,
+        ]  # fmt: skip
 
     def _totals(self) -> list[dict[str, Any]]:
         """The sums by currency, which are never added up."""

@@ -37,6 +37,8 @@ __all__ = ["CONFIDENCE", "Gate", "GateResult", "gate"]
 
 CONFIDENCE = "95% interval, so 97.5% confidence at the one end that decides"
 
+_APART = 1e-12
+
 _OPEN = over_views(
     "SELECT status, EXISTS (SELECT 1 FROM cells WHERE cells.run = runs.run"
     " AND status IN (SELECT value FROM json_each(?1))"
@@ -50,7 +52,8 @@ class GateResult:
 
     `seen` is the interval over the cases that both sides measured, `worst` and `best` over all that AGAINST planned,
     with what is missing counted against RUN and for it. `missing` counts cells by side and reason. `ours` and `theirs`
-    are the figures as text, over the cases that both measured.
+    are the figures as text, over the cases that both measured; on `differing` of those the two differ (None where
+    nobody counted).
     """
 
     candidate: str
@@ -66,6 +69,7 @@ class GateResult:
     worst: PairedInterval | None = None
     best: PairedInterval | None = None
     unmeasured_cases: int = 0
+    differing: int | None = None
     missing: tuple[tuple[str, int], ...] = ()
     mend: tuple[str, ...] = ()
 
@@ -86,8 +90,8 @@ class GateResult:
             "candidate": self.candidate, "against": self.against, "rules": self.rules, "metric": self.metric,
             "outcome": self.outcome, "why": self.why, "higher_is_better": self.higher_is_better, "run": self.ours,
             "other": self.theirs, "seen": _interval(self.seen), "worst": _interval(self.worst),
-            "best": _interval(self.best), "unmeasured_cases": self.unmeasured_cases, "missing": dict(self.missing),
-            "mend": list(self.mend),
+            "best": _interval(self.best), "unmeasured_cases": self.unmeasured_cases, "differing": self.differing,
+            "missing": dict(self.missing), "mend": list(self.mend),
         }  # fmt: skip
 
 
@@ -268,8 +272,9 @@ def _judged(
         reason = reason or "its rule set can't be read any more, so nobody can tell whether higher is better"
     outcome, why = _decide(*intervals, float(margin), unknown, reason)
     return GateResult(
-        *named, metric, outcome, why, known, contrast.a.text(), contrast.b.text(), *intervals, lacking, missing
-    )
+        *named, metric, outcome, why, known, contrast.a.text(), contrast.b.text(), *intervals, lacking,
+        None if outside else sum(abs(each) > _APART for each in seen), missing,
+    )  # fmt: skip
 
 
 def _lacking(cases: Sequence[Sequence[Pair]], metric: str, withheld: int) -> tuple[int, str]:

@@ -60,6 +60,7 @@ def gate(
     from harness._gate_file import gate_markdown, save
     from harness._gate_file import junit as junit_xml
     from harness._gate_named import read_margin
+    from harness._gate_reach import after, before
     from ledger import Ledger
 
     allowed = read_margin(margin)
@@ -77,8 +78,13 @@ def gate(
     if as_json:
         emit_json({**found.as_json(), "event": decision.event})
     words = Words(as_json=as_json)
+    planned = max((each.worst.cases for each in found.results if each.worst), default=0)
+    if planned:
+        words(before(planned, float(allowed)))
     for each in found.results:
         words(each.sentence())
+        for said in after(found, each):
+            words(f"  {said}")
         for why, count in each.missing:
             words(f"  missing: {why}: {count}")
         for command in each.mend:
