@@ -22,6 +22,7 @@ from harness._stats import (
     case_difference,
     mcnemar_exact,
     paired_bootstrap,
+    settled,
     smallest_difference,
     smallest_mean_difference,
     spans_zero,
@@ -177,7 +178,8 @@ class Contrast:
 
 def shown_difference(value: float, kind: str) -> str:
     """A difference as people read it: of rates in percentage points, of means as it is."""
-    return f"{100 * value:+.1f}pp" if kind == "rate" else f"{value:+.3f}"
+    shown = settled(value)
+    return f"{100 * shown:+.1f}pp" if kind == "rate" else f"{shown:+.3f}"
 
 
 def shown_range(low: float, high: float, kind: str) -> str:
@@ -267,7 +269,7 @@ def _at_zero(interval: Bootstrap) -> str:
 
 
 def _apart(difference: float) -> bool:
-    return abs(difference) > 1e-12
+    return settled(difference) != 0
 
 
 def shown_p(value: float) -> str:

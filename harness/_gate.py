@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from harness._compare import Compared, compare
 from harness._contradicted import doubts
-from harness._contrast import Contrast
+from harness._contrast import Contrast, shown_difference, shown_range
 from harness._errors import UsageError
 from harness._gate_named import find_against
 from harness._gate_outcomes import Outcome, worst_of
@@ -338,4 +338,5 @@ def _cases(count: int) -> str:
 
 
 def _range(found: PairedInterval) -> str:
-    return f"{100 * found.difference:+.1f}pp ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
+    interval = shown_range(found.low, found.high, "rate").removesuffix("pp")
+    return f"{shown_difference(found.difference, 'rate')} ({interval})"

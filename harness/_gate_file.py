@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree
 
+from harness._contrast import shown_difference, shown_range
 from harness._errors import UsageError
 from harness._gate import CONFIDENCE, Gate, GateResult
 from harness._report_md import md_name
@@ -103,8 +104,8 @@ def gate_markdown(found: Gate) -> str:
 
 def _row(mark: str, each: GateResult) -> str:
     shown = each.seen
-    difference = "–" if shown is None else f"{100 * shown.difference:+.1f}pp"
-    interval = "–" if shown is None else f"{100 * shown.low:+.1f} to {100 * shown.high:+.1f}"
+    difference = "–" if shown is None else shown_difference(shown.difference, "rate")
+    interval = "–" if shown is None else shown_range(shown.low, shown.high, "rate").removesuffix("pp")
     cells = [
         mark, md_name(each.sides()), md_name(each.rules), md_name(each.metric), md_name(each.ours),
         md_name(each.theirs), difference, interval, f"{each.outcome}: {md_name(each.why)}",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness._report_blocks import Block, Cell, Grid, Heading, Name, Sentence, Text
+from harness._stats import settled
 
 __all__ = ["STUDY", "set_aside", "study_blocks", "study_text", "warnings_in"]
 
@@ -20,7 +21,11 @@ def study_text(value: str | int | float | None, form: str) -> str:
         return "–"
     if isinstance(value, str) or form == "text":
         return str(value)
-    return f"{100 * value:.1f}%" if form == "percent" else f"{value:.3f}" if form == "decimal" else str(value)
+    if form == "count":
+        return str(value)
+    # A difference that only the arithmetic of floats keeps from 0 has no sign.
+    shown = settled(value)
+    return f"{100 * shown:.1f}%" if form == "percent" else f"{shown:.3f}"
 
 
 def set_aside(bars: Sequence[Row]) -> list[tuple[str, str, str]]:

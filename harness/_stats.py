@@ -29,6 +29,7 @@ __all__ = [
     "mean_pass_at_k",
     "paired_bootstrap",
     "pass_at_k",
+    "settled",
     "smallest_difference",
     "smallest_mean_difference",
     "spans_zero",
@@ -45,6 +46,8 @@ _Z = 1.959963984540054  # as in the view scoreboard
 _AT_ONCE = 1_000_000
 _FEWEST = 2
 _UNLIKELY = 1e-15
+_OFF = 1e-12
+"""More than floats of shares and of grades miss decimal fractions by, and less than any difference of answers."""
 
 
 def wilson(k: int, n: int) -> tuple[float, float] | None:
@@ -176,8 +179,17 @@ def _alike(values: Sequence[float]) -> bool:
 
 
 def spans_zero(low: float, high: float) -> bool:
-    """Whether an interval of a difference holds 0: it is then inconclusive, which is not "no difference"."""
-    return low <= 0 <= high
+    """Whether an interval of a difference holds 0: it is then inconclusive, which is not "no difference".
+
+    An end that misses 0 by no more than floats miss decimal fractions touches it.
+    """
+    return settled(low) <= 0 <= settled(high)
+
+
+def settled(difference: float) -> float:
+    """A difference, and 0 where it is off from 0 by the arithmetic of floats alone: (0.3 - 0.1) + (0.2 - 0.4) is 0,
+    and no step below it."""
+    return 0.0 if abs(difference) < _OFF else difference
 
 
 # How small a difference could have been seen

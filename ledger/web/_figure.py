@@ -18,6 +18,8 @@ __all__ = ["Figure", "Form", "Source", "cli", "figure_text", "sql"]
 
 Form = Literal["count", "plain", "percent", "decimal", "ms", "text", "bytes", "points", "signed", "p"]
 Number = int | float | str | bool | None
+_OFF = 1e-12
+"""More than floats of shares and of grades miss decimal fractions by, and less than any difference of answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +85,11 @@ def figure_text(value: Number, form: Form) -> str:
             return f"{value:,.0f} ms" if value < 10_000 else f"{value / 1000:,.1f} s"
         case "bytes":
             return f"{value:,} bytes"
+        # A difference that only the arithmetic of floats keeps from 0 has no sign.
         case "points":
-            return f"{100 * value:+.1f} points"
+            return f"{100 * value if abs(value) >= _OFF else 0.0:+.1f} points"
         case "signed":
-            return f"{value:+.3f}"
+            return f"{value if abs(value) >= _OFF else 0.0:+.3f}"
         case "p":
             return f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
         case _:

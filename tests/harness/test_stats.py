@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness._contrast import shown_difference, shown_range
+from harness._report_study import study_text
 from harness._stats import (
     ALPHA,
     POWER,
@@ -21,11 +23,13 @@ from harness._stats import (
     mean_pass_at_k,
     paired_bootstrap,
     pass_at_k,
+    settled,
     smallest_difference,
     smallest_mean_difference,
     spans_zero,
     wilson,
 )
+from ledger.web._figure import figure_text
 
 GRID = [0, 1, 2, 3, 5, 8, 13, 40, 199]
 
@@ -265,3 +269,19 @@ def test_a_mean_shows_about_what_the_normal_approximation_says() -> None:
     assert found == pytest.approx(theirs, rel=0.01)
     assert smallest_mean_difference([0.2]) is None
     assert smallest_mean_difference([0.2, 0.2, 0.2]) is None
+
+
+def test_a_difference_that_floats_alone_keep_from_zero_is_shown_without_a_sign_and_touches_zero() -> None:
+    off = ((0.3 - 0.1) + (0.2 - 0.4)) / 2
+    assert off < 0 and settled(off) == 0
+    assert shown_difference(off, "rate") == shown_difference(0.0, "rate") == "+0.0pp"
+    assert shown_difference(off, "mean") == shown_difference(0.0, "mean") == "+0.000"
+    assert shown_range(off, 0.5, "mean") == "+0.000 to +0.500"
+    assert study_text(off, "percent") == "0.0%" and study_text(off, "decimal") == "0.000"
+    assert figure_text(off, "points") == "+0.0 points" and figure_text(off, "signed") == "+0.000"
+    assert spans_zero(-off, 0.5) and spans_zero(-0.5, off) and not spans_zero(1e-6, 0.5)
+
+
+def test_a_small_difference_that_is_one_stays_one() -> None:
+    assert settled(-1 / 100_000) == -1 / 100_000
+    assert shown_difference(-0.001, "rate") == "-0.1pp"
