@@ -27,6 +27,9 @@ _HARMLESS = (
     (b"referrer-policy", b"same-origin"),
 )  # fmt: skip
 
+_READING = ("GET", "HEAD", "OPTIONS")
+"""OPTIONS is Datasette's answer to pages of other sites that ask whether they may read."""
+
 
 class CannotServe(LedgerError):
     """The address that was asked for can't be had, or nothing can be shown there."""
@@ -157,6 +160,9 @@ def _guarded(app: Any, names: Collection[str] | None, left: list[str], home: str
             await _say(
                 send, 421, "This server answers to its own address only; `ledger serve --name NAME` adds a name."
             )
+        elif scope["method"] not in _READING:
+            # Datasette has no answer at all to a method that it doesn't know.
+            await _say(send, 405, "Everything here is only read.", (b"allow", b"GET, HEAD"))
         elif scope["path"].startswith("//"):
             # Datasette would lead to it without its last slash, and a browser takes such an address for another host.
             await _say(send, 404, "There is no such page here.")

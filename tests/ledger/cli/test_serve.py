@@ -212,6 +212,11 @@ def test_only_reading_is_answered_over_a_real_socket(start: Start) -> None:
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-security-policy"].startswith("default-src 'none'")
     assert "server" not in head.headers
+    root = address.removesuffix("/-/ledger")
+    for path in ("/", "/ledger/events", "/ledger.json", "/ledger?sql=select+1", "/-/ledger", "/-/versions.json"):
+        for method in ("POST", "PUT", "DELETE", "TRACE", "PROPFIND", "FROBNICATE"):
+            answer = httpx.request(method, root + path)
+            assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD"), (method, path)
 
 
 def test_a_request_that_makes_no_sense_is_a_line_and_never_a_traceback(start: Start) -> None:
