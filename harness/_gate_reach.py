@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING
 
+from harness._contrast import shown_difference
 from harness._noninferior import PairedInterval, tango
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _cost(unmeasured: int, seen: PairedInterval, worst: PairedInterval) -> str:
     lost = max(0.0, seen.low - worst.low)
     return (
         f"{_cases(unmeasured)} without a measurement cost {_points(lost)} of it: without them the lower end is"
-        f" {100 * seen.low:+.1f}pp, counted against it {100 * worst.low:+.1f}pp"
+        f" {shown_difference(seen.low, 'rate')}, counted against it {shown_difference(worst.low, 'rate')}"
     )
 
 

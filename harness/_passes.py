@@ -59,10 +59,10 @@ def estimate(cases: Sequence[Samples], k: int) -> dict[str, Any]:
     """Both estimates over the cases with at least k answers, each with its 95% interval over cases.
 
     {"k", "cases", "left_out", "pass_at", "pass_at_low", "pass_at_high", "pass_at_by", "pass_hat", …, "reason"}; without
-    a case with enough answers the figures are None, and the reason is k_exceeds_n, or no_data where there is no case.
+    a case with enough answers the figures are None, and the reason is k_exceeds_n, or no_data where none has an answer.
     """
     enough = [each for each in cases if each.n >= k]
-    reason: Reason = "" if enough else "k_exceeds_n" if cases else "no_data"
+    reason: Reason = "" if enough else "k_exceeds_n" if any(each.n for each in cases) else "no_data"
     found: dict[str, Any] = {"k": k, "cases": len(enough), "left_out": len(cases) - len(enough)}
     for name, of in (("pass_at", _at), ("pass_hat", _hat)):
         values = [(each.input, of(each.n, each.c, k)) for each in enough]
@@ -116,7 +116,7 @@ def passes_words(estimates: Sequence[Mapping[str, Any]]) -> str:
 def _words(each: Mapping[str, Any]) -> str:
     k, left = each["k"], each["left_out"]
     if each["pass_at"] is None:
-        return f"pass@{k} none ({'no case has so many measured answers' if left else 'no data'})"
+        return f"pass@{k} none ({'no data' if each['reason'] == 'no_data' else 'no case has so many measured answers'})"
     said = f"pass@{k} {each['pass_at']:.3f}" + (f" and pass^{k} {each['pass_hat']:.3f}" if k > 1 else "")
     if not left:
         return said
