@@ -5,6 +5,7 @@
     │   ├── SuiteError      (2)  a suite, a fixture or a prompt under `fixtures/` is missing or malformed
     │   ├── RulesError      (2)  a rule set is missing, malformed, or names what its suite doesn't have
     │   ├── EngineError     (2)  an engine is unknown, or lacks what it needs before anything is sent
+    │   │   └── KeyMissing      no variable holds the key that a provider needs
     │   ├── PricesError     (2)  a price list can't be read, or a budget can't be kept with what it tells
     │   └── IdentityError   (2)  a value that has no digest: not JSON, duplicate keys, lone surrogates
     ├── IncompleteError     (3)  a cell ended in status `error`, or was never asked
@@ -24,6 +25,7 @@ __all__ = [
     "HarnessError",
     "IdentityError",
     "IncompleteError",
+    "KeyMissing",
     "PricesError",
     "RefusedError",
     "RulesError",
@@ -62,6 +64,10 @@ class RulesError(UsageError):
 
 class EngineError(UsageError):
     """An engine is unknown, or can't be set up before the first byte is sent."""
+
+
+class KeyMissing(EngineError):
+    """No variable holds the key that a provider needs."""
 
 
 class PricesError(UsageError):

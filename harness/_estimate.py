@@ -18,6 +18,7 @@ from typing import Any
 
 from harness._budget import Purse, reply_limits
 from harness._candidate import Candidate
+from harness._disk import Disk, disk_of
 from harness._filter import Condition, keep
 from harness._gate_reach import before
 from harness._plan import Measurement, lay_out
@@ -131,6 +132,7 @@ class Estimate:
     cases: int
     epochs: int
     candidates: tuple[CandidateEstimate, ...]
+    disk: Disk
     warnings: tuple[str, ...] = ()
     taken: Takeover | None = None
     """What --reuse would take over; None where that wasn't asked for."""
@@ -141,7 +143,7 @@ class Estimate:
             "dry_run": True, "suite": self.suite, "cases": self.cases, "epochs": self.epochs,
             "calls": sum(each.calls for each in self.candidates),
             "candidates": [each.as_json() for each in self.candidates], "total": self._totals(),
-            "warnings": list(self.warnings),
+            "disk": self.disk.as_json(), "warnings": list(self.warnings),
             **({"takes_over": self.taken.as_json()} if self.taken else {}),
         }  # fmt: skip
 
@@ -160,10 +162,8 @@ class Estimate:
         unpriced = sum(each.price is None and not each.recorded for each in self.candidates)
         if unpriced:
             sums.append(f"unknown ({unpriced} of {len(self.candidates)} candidates have no price)")
-        return [
-            *said, f"In all: {' + '.join(sums) or 'nothing'}, retries not counted.",
-            f"`harness gate`: {before(self.cases)}", *self.warnings,
-        ]  # fmt: skip
+        total = f"In all: {' + '.join(sums) or 'nothing'}, retries not counted."
+        return [*said, total, self.disk.sentence(), f"`harness gate`: {before(self.cases)}", *self.warnings]
 
     def _totals(self) -> list[dict[str, Any]]:
         """The sums by currency, which are never added up."""
@@ -187,9 +187,10 @@ def _cost(price: Decimal, of: Price, prompt: int, reply: int) -> Decimal:
 def estimate_run(
     suite: Suite, fixtures: Sequence[Fixture], candidates: Sequence[Candidate], purse: Purse, db: Path, *,
     epochs: int, limit: int | None, arm: str = "", filters: Sequence[Condition] = (),
-    reuse: tuple[Sequence[RuleSet], Sequence[str]] | None = None,
+    reuse: tuple[Sequence[RuleSet], Sequence[str]] | None = None, rules: Sequence[RuleSet],
 ) -> Estimate:  # fmt: skip
     """What the run would ask, but for what `reuse` takes over: under which rule sets, and of which outcomes.
+    Under `rules` the replies are read, which takes room.
 
     Reads the ledger at `db`, if there is one, and writes nothing. Raises UsageError."""
     every = keep([(fixture.name, case) for fixture in fixtures for case in fixture.cases], filters)
@@ -211,7 +212,9 @@ def estimate_run(
                 candidate.recorded,
             )
         )  # fmt: skip
-    return Estimate(suite.name, len(cases), epochs, tuple(found), tuple(purse.unbounded(candidates)), taken)
+    calls, sent = sum(each.calls for each in found), sum(each.prompt_bytes for each in found)
+    disk = disk_of(suite, fixtures, rules, candidates, db, calls=calls, request_bytes=sent)
+    return Estimate(suite.name, len(cases), epochs, tuple(found), disk, tuple(purse.unbounded(candidates)), taken)
 
 
 def _taken(

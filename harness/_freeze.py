@@ -15,7 +15,15 @@ from harness._suite import Fixture, Suite
 from ledger import Draft, Ledger
 from ledger.kinds import Freeze
 
-__all__ = ["Frozen", "freeze_foreign", "freeze_prices", "freeze_rules", "freeze_suite", "standing_rules"]
+__all__ = [
+    "Frozen",
+    "freeze_foreign",
+    "freeze_prices",
+    "freeze_rules",
+    "freeze_suite",
+    "standing_rules",
+    "unfrozen_bytes",
+]
 
 # One whose file was withheld is passed over: a new run must not stand on what nobody can read.
 _FIND = (
@@ -88,11 +96,7 @@ def freeze_suite(
     key = bytes.fromhex(ledger.genesis.identity_key)
     templates = dict(prompts) if isinstance(prompts, Mapping) else dict.fromkeys(prompts, "")
     templates = templates or {suite.prompt_file: ""}
-    drafts = [
-        *(_prompt_draft(suite, name, template) for template, name in templates.items()),
-        *(_fixture_draft(fixture, key) for fixture in fixtures),
-        *(_rules_draft(each) for each in rules),
-    ]
+    drafts = _suite_drafts(key, suite, fixtures, rules, templates)
     settled, new = _freeze(ledger, drafts)
     first_fixture, first_rules = len(templates), len(templates) + len(fixtures)
     return Frozen(
@@ -101,6 +105,26 @@ def freeze_suite(
         rules={each.label: seq for each, seq in zip(rules, settled[first_rules:], strict=True)},
         new=new,
     )
+
+
+def unfrozen_bytes(
+    ledger: Ledger | None, suite: Suite, fixtures: Sequence[Fixture], rules: Sequence[RuleSet], prompts: Sequence[bytes]
+) -> int:
+    """The bytes of what `freeze_suite` would write down: of everything, without a ledger. Writes nothing."""
+    key = bytes.fromhex(ledger.genesis.identity_key) if ledger is not None else bytes(32)
+    drafts = _suite_drafts(key, suite, fixtures, rules, dict.fromkeys(prompts, ""))
+    fresh = [each for each in drafts if ledger is None or _standing(ledger, each) is None]
+    return sum(len(blob) for each in fresh for blob in each.blobs.values())
+
+
+def _suite_drafts(
+    key: bytes, suite: Suite, fixtures: Sequence[Fixture], rules: Sequence[RuleSet], templates: Mapping[bytes, str]
+) -> list[Draft]:
+    return [
+        *(_prompt_draft(suite, name, template) for template, name in templates.items()),
+        *(_fixture_draft(fixture, key) for fixture in fixtures),
+        *(_rules_draft(each) for each in rules),
+    ]
 
 
 def freeze_foreign(ledger: Ledger, fixture: Fixture, jsonl: bytes | None, rules: Sequence[RuleSet]) -> Frozen:

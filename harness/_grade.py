@@ -169,11 +169,11 @@ def grade_estimate(job: GradeJob, db: Path) -> Estimate:
         run, labels = run_to_grade(ledger, job)
         arm = "trigger" if is_written(read_plan(ledger, run)[1], suite) else GRADED
         fixture, _ = _fixture(ledger, suite, run, labels, arm, reference=job.reference)
-        candidates = candidates_for(asking.specs(), suite, [fixture], stack)
+        candidates = candidates_for(asking.specs(), suite, [fixture], stack, ask=False)
         check_fit(suite, [fixture], rules, candidates, (), asking.options.limit)
         return estimate_run(
             suite, [fixture], candidates, asking.purse.checked(candidates), db, epochs=asking.options.epochs,
-            limit=asking.options.limit, arm=arm,
+            limit=asking.options.limit, arm=arm, rules=rules,
         )  # fmt: skip
 
 

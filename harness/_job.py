@@ -13,7 +13,7 @@ from typing import Any
 from harness._budget import Purse, budget_text
 from harness._candidate import Candidate
 from harness._carried import carried_note, portable
-from harness._errors import RulesError, SuiteError, UsageError
+from harness._errors import EngineError, KeyMissing, RulesError, SuiteError, UsageError
 from harness._estimate import Estimate, estimate_run
 from harness._filter import read_filters
 from harness._fit import check_asks, check_fit, check_golds, located
@@ -134,10 +134,14 @@ def _base_urls(job: Job) -> list[str | None]:
 
 
 def candidates_for(
-    specs: Iterable[Spec], suite: Suite, fixtures: Sequence[Fixture], stack: ExitStack
+    specs: Iterable[Spec], suite: Suite, fixtures: Sequence[Fixture], stack: ExitStack, *, ask: bool = True
 ) -> list[Candidate]:  # fmt: skip
-    """The candidates that specs mean for a suite; a replay's server stands until `stack` closes. Raises UsageError."""
+    """The candidates that specs mean for a suite; a replay's server stands until `stack` closes. Raises UsageError.
+
+    A key may be missing unless they are to `ask`; of those that miss theirs all are named at once.
+    """
     found: list[Candidate] = []
+    keyless: list[str] = []
     for spec in specs:
         if is_replay(spec.engine):
             if spec.parameters or spec.stream or spec.prompt:
@@ -146,7 +150,12 @@ def candidates_for(
             names = [fixture.name for fixture in fixtures]
             found += stack.enter_context(open_replay(spec.engine, suite.name, names))
         else:
-            found.append(candidate_of(spec, suite))
+            try:
+                found.append(candidate_of(spec, suite, ask=ask))
+            except KeyMissing as missing:
+                keyless.append(str(missing))
+    if keyless:
+        raise EngineError("; ".join(dict.fromkeys(keyless)))
     for at, each in enumerate(found):
         twin = next((other for other in found[:at] if _same(each, other)), None)
         if twin is not None:
@@ -154,11 +163,12 @@ def candidates_for(
     return found
 
 
-def candidate_of(spec: Spec, suite: Suite) -> Candidate:
-    """The candidate that a spec means for a suite. Raises UsageError."""
+def candidate_of(spec: Spec, suite: Suite, *, ask: bool = True) -> Candidate:
+    """The candidate that a spec means for a suite; without a key that it needs only if it isn't to `ask`. Raises
+    UsageError."""
     candidate = resolve_engine(
         spec.engine, base_url=spec.base_url, parameters={**suite.parameters, **spec.parameters}, stream=spec.stream,
-        environ=os.environ,
+        environ=os.environ, ask=ask,
     )  # fmt: skip
     file = prompt_of(suite, spec.prompt)
     return replace(candidate.with_prompt(file, spec.prompt), label=spec.label or candidate.label)
@@ -219,12 +229,12 @@ def dry_run(job: Job, db: Path) -> Estimate:
     check_gate(job, rules)
     job = _with_outcomes(job, suite)
     with ExitStack() as stack:
-        candidates = candidates_for(specs, suite, fixtures, stack)
+        candidates = candidates_for(specs, suite, fixtures, stack, ask=False)
         check_fit(suite, fixtures, rules, candidates, conditions, job.options.limit)
         return estimate_run(
             suite, fixtures, candidates, job.purse.checked(candidates), db, epochs=job.options.epochs,
             limit=job.options.limit, arm=job.options.arm, filters=conditions,
-            reuse=(rules, job.options.reuse_outcomes) if job.options.reuse else None,
+            reuse=(rules, job.options.reuse_outcomes) if job.options.reuse else None, rules=rules,
         )  # fmt: skip
 
 

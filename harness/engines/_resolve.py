@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from harness._candidate import Candidate
-from harness._errors import EngineError
+from harness._errors import EngineError, KeyMissing
 from harness._secrets import Secrets
 from harness.engines._address import check_url
 from harness.engines._bodies import ANTHROPIC_MAX_TOKENS
@@ -51,7 +51,7 @@ def resolve_engine(
     line = find_provider(provider, load_providers(environ), text)
     protocol = line.protocol
     address = _address(line, base_url, environ)
-    key = _key(line, address, environ, ask=ask)
+    key = _key(text, line, address, environ, ask=ask)
     given = _checked(parameters or {})
     if protocol == "anthropic":
         given.setdefault("max_tokens", ANTHROPIC_MAX_TOKENS)
@@ -109,14 +109,14 @@ def _ollama_host(text: str) -> str:
     return f"http://{name}:{port}" + (f"/{path}" if path else "")
 
 
-def _key(provider: Provider, address: str, environ: Mapping[str, str], *, ask: bool) -> str:
+def _key(text: str, provider: Provider, address: str, environ: Mapping[str, str], *, ask: bool) -> str:
     """The key in the first of the provider's variables that is set; empty where none is, and none is needed."""
     held = [(variable, environ.get(variable, "").strip()) for variable in provider.keys]
     variable, key = next(((name, value) for name, value in held if value), ("", ""))
     if ask and not key and provider.needs_key(address):
         shown = Secrets().mask_url(address)[0]
-        raise EngineError(
-            f"{shown} needs a key: set {' or '.join(provider.keys)} in the environment or in .env,"
+        raise KeyMissing(
+            f"{text} needs a key at {shown}: set {' or '.join(provider.keys)} in the environment or in .env,"
             " or name another server with --base-url"
         )
     if not (key.isascii() and key.isprintable()) or " " in key:
