@@ -30,10 +30,17 @@ class Alike:
         self._last: tuple[object, ...] | None = None
         self._times = 0
         self._answered = False
+        self._cells = 0
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether every cell so far ended in the same way, however few there were."""
+        return 0 < self._cells == self._times
 
     def ends(self, exchange: Exchange, reading: Reading) -> bool:
         """Note how a cell ended; whether that is the fifth in a row of one kind (once: the sixth says no more)."""
         key = self._key(exchange, reading)
+        self._cells += 1
         self._answered = self._answered or reading.status != "error"
         self._times = self._times + 1 if key is not None and key == self._last else int(key is not None)
         self._last = key

@@ -17,6 +17,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, cast
 
+from harness._absent import no_file
 from harness._errors import UsageError
 from harness._json import JSONError, members
 from harness._lines import excerpt, first_faults, json_lines, not_lines
@@ -265,8 +266,7 @@ def file_bytes(path: Path) -> bytes:
     """The bytes of a regular file of at most 512 MiB. Raises UsageError."""
     try:
         if not path.is_file():
-            got = "a folder, a pipe or a device" if path.exists() else "nothing"
-            raise UsageError(f"{_show(path)}: expected a file, got {got}")
+            raise UsageError(no_file(path))
         if path.stat().st_size > _MOST:
             raise UsageError(f"{_show(path)}: expected at most {_MOST >> 20} MiB; split the file")
         return path.read_bytes()

@@ -82,7 +82,7 @@ class Pool:
     ) -> None:  # fmt: skip
         self._host = host
         self._ledger = ledger
-        self._candidate = candidate
+        self.candidate = candidate
         self._pace = pace
         self._patience = patience
         self._most = most
@@ -100,10 +100,16 @@ class Pool:
         self._too_many = 0
         self._refused_cells = 0
         self._alike = Alike()
+        self._ended: tuple[Exchange, Reading] | None = None
 
     def wake(self) -> None:
         """Look again at what may be asked: something was stopped."""
         self._wake.set()
+
+    @property
+    def in_vain(self) -> tuple[Exchange, Reading] | None:
+        """The last attempt, where all cells of the candidate ended alike in an error; None where any did better."""
+        return self._ended if self._alike.all_alike else None
 
     async def ask(self, cells: Sequence[Measurement]) -> None:
         """Ask these cells, each until it is settled, or until the host says to stop; then what waits is left."""
@@ -121,7 +127,7 @@ class Pool:
 
     async def _next(self) -> tuple[_Asking, Sent] | None:
         """The next cell that may be asked now, its place taken; None when no more is to come."""
-        while not self._host.stopped(self._candidate):
+        while not self._host.stopped(self.candidate):
             if not self._waiting and not self._again and not self._busy:
                 return None
             now = self._clock()
@@ -155,10 +161,10 @@ class Pool:
             place = Place(first.run, first.cell, first.turn, first.attempt + asking.worn.attempts, first.causes)
             exchange = await engine.ask(chat, place)
             self._idle.append(engine)
-            reading = read_exchange(exchange, self._candidate, max_wait=self._patience.max_wait)
+            reading = read_exchange(exchange, self.candidate, max_wait=self._patience.max_wait)
             seconds = self._judge(asking, sent, exchange, reading)
             self._host.heard(asking.measurement, exchange, reading)
-            if seconds is None or self._host.stopped(self._candidate):
+            if seconds is None or self._host.stopped(self.candidate):
                 self._held -= asking.held
                 await self._host.settle(asking.measurement, exchange, reading)
                 return
@@ -182,13 +188,13 @@ class Pool:
         elif refused and now - self._barren_since > self._patience.max_wait:
             self._too_many += 1
         seconds = asking.worn.wait(reading, self._patience, refused=refused, now=now)
-        if self._too_many > self._patience.max_retries and not self._candidate.recorded:
+        if self._too_many > self._patience.max_retries and not self.candidate.recorded:
             seconds = None
         # At once, not after the wait was written down: in between another cell would begin in its place.
         asking.held = seconds is not None and not refused
         self._held += asking.held
         if cut is not None:
-            self._host.paced(self._candidate, cut)
+            self._host.paced(self.candidate, cut)
         if seconds is None:
             self._count(exchange, reading, refused=refused)
         return seconds
@@ -196,8 +202,9 @@ class Pool:
     def _count(self, exchange: Exchange, reading: Reading, *, refused: bool) -> None:
         """Give a candidate up when cell after cell of it ends in the same way, or refused."""
         self._refused_cells = self._refused_cells + 1 if refused else 0
+        self._ended = exchange, reading
         alike, why = self._alike.ends(exchange, reading), ""
-        if self._candidate.recorded:
+        if self.candidate.recorded:
             return
         if alike:
             status = f" (HTTP {exchange.wire.status})" if exchange.wire else ""
@@ -205,4 +212,4 @@ class Pool:
         elif self._refused_cells == REFUSED_CELLS:
             why = f"{REFUSED_CELLS} cells in a row were refused until patience ended: {reading.reason}"
         if why:
-            self._host.give_up(self._candidate, why, exchange, reading)
+            self._host.give_up(self.candidate, why, exchange, reading)

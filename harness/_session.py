@@ -164,6 +164,10 @@ class Session:
             self.progress.ended()
 
     def _advice(self) -> tuple[str, ...]:
+        for label, pool in self.pools.items():
+            # Of a run of three cells nobody is given up; what to try is the same.
+            if label not in self.gone and pool.in_vain is not None and not pool.candidate.recorded:
+                self.gone[label] = GivenUp(pool.candidate, *pool.in_vain)
         if not self.gone:
             return ()
         return advise(self.ledger, self.planned.run, self.gone.values(), load_providers(os.environ), self.keys)

@@ -20,6 +20,7 @@ __all__ = ["APPLICATION_ID", "connect_reader", "connect_writer", "refuse_journal
 APPLICATION_ID = 0x45564C31  # "EVL1"
 BUSY_SECONDS = 60.0
 
+_SHOWN = 3
 _IMMUTABLE = "mode=ro&immutable=1"
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_FORMAT")
 _MODES: tuple[tuple[str, str | None, object], ...] = (
@@ -152,6 +153,19 @@ def _json_is_innocuous() -> bool:
     return True
 
 
+def _nothing_there(path: Path) -> NotALedger:
+    """What is said where there is no file: what would make one, and what lies beside it under another name."""
+    if path.suffix == ".zip":
+        return NotALedger(f"there is no bundle at {path}; `ledger bundle RUN -o FILE.zip` makes one")
+    if not path.parent.is_dir():
+        return NotALedger(f"there is no ledger at {path}: there is no folder {path.parent}")
+    beside = sorted(each.name for each in path.parent.glob("*.db") if each.is_file())[:_SHOWN]
+    here = f"; beside it lies {', '.join(beside)}" if beside else ""
+    return NotALedger(
+        f"there is no ledger at {path}: the first `harness run` makes one, --db or LEDGER_DB names another{here}"
+    )
+
+
 def connect_reader(path: Path, *, views: bool = False, untouched: bool = False) -> sqlite3.Connection:
     """A connection that can't write: mode=ro, query_only, trusted_schema off.
 
@@ -166,7 +180,7 @@ def connect_reader(path: Path, *, views: bool = False, untouched: bool = False) 
     if path.is_dir():
         raise NotALedger(f"{path} is a folder, not a ledger; name the file in it")
     if not path.is_file():
-        raise NotALedger(f"there is no ledger at {path}; `ledger init` makes one, --db or LEDGER_DB names another")
+        raise _nothing_there(path)
     refuse_journal(path)
     network = network_at(path)
     pending = _pending(path)

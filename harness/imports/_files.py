@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+from harness._absent import no_file
 from harness._errors import UsageError
 from harness._json import JSONError, guarded, number, unique
 from ledger import printable
@@ -29,8 +30,7 @@ def read_file(path: Path) -> bytes:
     """The bytes of a regular file of at most `MAX_FILE` bytes. Raises UsageError."""
     try:
         if not path.is_file():
-            there = "a folder, a pipe or a device" if path.exists() else "nothing"
-            raise UsageError(f"{shown(path)}: expected a file, got {there}")
+            raise UsageError(no_file(path))
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             data = file.read(MAX_FILE + 1) if size <= MAX_FILE else b""

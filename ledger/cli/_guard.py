@@ -94,7 +94,8 @@ def _explain(problem: Exception, ledger: Path | None, theirs: str) -> int:
     if isinstance(problem, typer.TyperException):
         context = getattr(problem, "ctx", None)
         more = f" (`{context.command_path} --help` shows how)" if context is not None else ""
-        said = problem.format_message().rstrip(".")
+        # The choices of an option come one a line.
+        said = problem.format_message().rstrip(".").replace(":\n\t", " ").replace(",\n\t", ", ")
         if theirs and said.startswith("No such command"):
             said, more = f"{said.partition('. ')[0]}; `{theirs}` is one", ""
         tell(f"error: {said}{more}")

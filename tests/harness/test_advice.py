@@ -69,6 +69,12 @@ def test_an_address_with_v1_missing_or_too_much_is_told_the_one_that_lists_model
         assert len(at.requests) == 5
 
 
+def test_a_run_of_three_cells_is_told_the_same(tmp_path: Path) -> None:
+    with model_server(lambda _: Answer(status=404, body=b"404 page not found"), tell=lambda _: LISTED) as at:
+        _, told = given_up(tmp_path, "openai/lama-3.2", at.openai, "--limit", "3")
+        assert "it lists llama-3.2, qwen-2.5, and not lama-3.2" in told
+
+
 def test_a_page_instead_of_json_is_said_in_its_own_words(tmp_path: Path) -> None:
     page = Answer(
         body=b"<html><title>Sign in</title><body>Please sign in</body></html>", headers=(("Content-Type", "text/html"),)

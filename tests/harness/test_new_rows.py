@@ -126,7 +126,7 @@ def test_files_of_other_kinds_are_refused_with_what_to_do(tmp_path: Path) -> Non
     for name, words in (("t.xlsx", "save the sheet as CSV"), ("t.json", "one object a line"), ("t", "got none")):
         with pytest.raises(UsageError, match=words):
             table(tmp_path, "x", name)
-    with pytest.raises(UsageError, match="expected a file, got nothing"):
+    with pytest.raises(UsageError, match="there is no such file"):
         read_table(tmp_path / "gone.csv")
     with pytest.raises(UsageError, match="can't be read as Parquet"):
         table(tmp_path, "no parquet", "t.parquet")

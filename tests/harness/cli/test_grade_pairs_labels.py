@@ -92,7 +92,7 @@ def test_what_doesnt_go_together_is_refused_in_a_sentence_and_nobody_is_asked(
             (["--labels", "human.csv"], "name either a RUN"),
             (["--write", "openai/x", "--against", run], "leave out --write"),
             ([run, "--labels", "human.csv"], "line 2: verdict: expected pass or fail, got 'perhaps'"),
-            ([run, "--labels", "gone.csv"], "gone.csv: expected a file, got nothing"),
+            ([run, "--labels", "gone.csv"], "gone.csv: there is no such file"),
         ):
             harness("grade", *arguments, *asking(server, bench), status=2)
             assert said in capsys.readouterr().err

@@ -73,10 +73,15 @@ def test_what_is_missing_or_broken_is_one_sentence_and_no_ledger(
         ([FORMAT, "run.json"], "expected --fixture FILE"),
         ([FORMAT, "bad.json", "--fixture", "glasshouse_v0.json"], "bad.json: expected one JSON value"),
         ([FORMAT, "glasshouse_v0.json", "--fixture", "run.json"], "is this the fixture, and not an artifact?"),
-        ([FORMAT, "run.json", "--fixture", "nowhere.json"], "nowhere.json: expected a file, got nothing"),
+        ([FORMAT, "run.json", "--fixture", "nowhere.json"], "nowhere.json: there is no such file"),
     ):
         _, err = call(capsys, *arguments, status=2)
         assert says in err and err.count("\n") == 1 and err.startswith("error: ")
     assert not (here / "ledger.db").exists()
+
+
+def test_without_a_suite_of_ones_own_it_is_scored_by_the_one_that_the_package_carries(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     shutil.rmtree(here / "fixtures")
-    assert "expected a suite" in call(capsys, FORMAT, "run.json", "--fixture", "glasshouse_v0.json", status=2)[1]
+    assert "shows its scoreboard" in call(capsys, FORMAT, "run.json", "--fixture", "glasshouse_v0.json")[0]
