@@ -272,6 +272,7 @@ HARNESS: dict[str, list[list[object]]] = {
     ],
     "replay": [["--check", "--db", "made.db"], ["latest", "--check", "--diff", "--db", "made.db"]],
     "compare": [[RUN], [RUN, "--json"]],
+    "cases": [["latest", "--db", "made.db"], ["latest", "--db", "made.db", "--json"]],
     "gate": [[f"{RUN}@openai/x", "--against", f"{RUN}@openai/y", "--margin", "2pp"]],
     "report": [["latest", "--db", "made.db"], ["latest", "--db", "made.db", "-o", "report.md"]],
     "report_contradicted": [[RUN, "--json"]],
